@@ -1,0 +1,5 @@
+"""Run `python -m costplan`."""
+
+from costplan.cli import main
+
+main()
