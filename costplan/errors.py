@@ -49,11 +49,8 @@ def nearest(name: str, valid: Iterable[str], *, count: int = 3) -> str | None:
     >>> nearest("epoch", ["epochs", "samples"])
     'did you mean epochs?'
     """
-    close = difflib.get_close_matches(name.lower(), sorted(set(valid)), n=count, cutoff=0.5)
+    by_lower = {option.lower(): option for option in sorted(set(valid))}
+    close = difflib.get_close_matches(name.lower(), by_lower, n=count, cutoff=0.5)
     if not close:
-        lowered = {option.lower(): option for option in valid}
-        close = [
-            lowered[match]
-            for match in difflib.get_close_matches(name.lower(), lowered, n=count, cutoff=0.5)
-        ]
-    return f"did you mean {' or '.join(close)}?" if close else None
+        return None
+    return f"did you mean {' or '.join(by_lower[match] for match in close)}?"

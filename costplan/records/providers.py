@@ -89,7 +89,7 @@ Share = Annotated[Number, Field(ge=0, le=1)]
 class Tier(Record):
     """The price of what lies above a border."""
 
-    above: Price
+    above: Annotated[Amount, Field(ge=0, le=10_000_000_000)]
     """Border in the meter's quantity unit; the first tier starts at 0."""
     usd: Price
 
@@ -149,6 +149,8 @@ class Rounding(Sourced):
     minimum_s: Annotated[Amount, Field(ge=0)] | None = None
     minimum_usd: Price | None = None
     minimum_each_start: Truth = True
+    month_cap_hours: Annotated[Amount, Field(gt=0, le=744)] | None = None
+    """Hours after which a month costs no more, for example 672."""
     settled_every_s: Annotated[Amount, Field(gt=0)] | None = None
     """How often the balance is charged; does not round."""
     note: str | None = None
@@ -171,7 +173,7 @@ class Action(Sourced):
 class StopTerms(Sourced):
     """What is true of a stopped machine."""
 
-    supported: Truth | None
+    supported: Truth | None = None
     """Whether anything stops the compute meter without destroying; left out where no source
     says."""
     action: ActionName | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -28,22 +27,12 @@ def _truth(value: Any) -> Any:
     raise ValueError(f"{value!r} is not true or false")
 
 
-_PLAIN_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?\Z")
-
-
-def _plain(value: Any) -> Any:
-    """Refuse number texts that programs read differently: 1e3, 010, 1_000, 0x10, .5."""
-    if isinstance(value, bool):
-        raise ValueError("a number is wanted, not true or false")
-    if isinstance(value, str) and not _PLAIN_NUMBER.match(value):
-        raise ValueError(f"{value!r} is not a plain decimal number such as 2.49")
-    return value
-
-
+# Numbers that programs read differently (010, 1_000, 312e12) are refused by `yamlfile`, where they
+# are still text.
 Truth = Annotated[bool, BeforeValidator(_truth)]
-Number = Annotated[float, BeforeValidator(_plain)]
-Whole = Annotated[int, BeforeValidator(_plain)]
-Amount = Annotated[Decimal, BeforeValidator(_plain)]
+Number = float
+Whole = int
+Amount = Decimal
 
 # Ceilings that no real figure reaches; above them a slip of the keyboard is certain.
 Price = Annotated[Amount, Field(ge=0, le=100_000)]

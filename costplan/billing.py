@@ -1,0 +1,320 @@
+"""Meters x state x usage -> money: rounding, minimums, tiers, month lengths, states.
+
+Exact Decimal arithmetic without rounding; the clock and the disk are other rooms' business. The
+month length, the rounding step and the unit are fields of a price, because providers differ in
+each of them (see `pricing/README.md`).
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, Decimal
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from costplan.errors import InputError, UnknownError
+from costplan.records.offers import STANDARD_MONTH_HOURS
+from costplan.units import GB_PER, SECONDS_PER_HOUR, US_PER_HOUR, US_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from costplan.records.providers import (
+        ActionName,
+        Meter,
+        MeterKind,
+        Provider,
+        Rounding,
+        State,
+    )
+
+# Units of a price: what it counts, and for how long.
+_DATA_UNIT: Final = {
+    "gb_hour": "gb",
+    "gib_hour": "gib",
+    "gb_second": "gb",
+    "gib_second": "gib",
+    "gb_month": "gb",
+    "gib_month": "gib",
+    "gb": "gb",
+    "gib": "gib",
+    "tb": "tb",
+    "tb1024": "tb1024",
+    "tib": "tib",
+}
+_PER_SECOND: Final = frozenset({"second", "core_second", "gb_second", "gib_second"})
+_PER_MONTH: Final = frozenset({"month", "gb_month", "gib_month"})
+
+
+class Usage(NamedTuple):
+    """What a machine has and uses while a meter runs."""
+
+    gpu_usd_per_hour: Decimal | None = None
+    """The hourly price without anything that another meter bills."""
+    disk_gb: Decimal = Decimal(0)
+    used_gb: Decimal | None = None
+    """For meters on used GB; the allocated size where left out."""
+    cores: Decimal = Decimal(0)
+    ram_gb: Decimal = Decimal(0)
+    volume_gb: Decimal = Decimal(0)
+    snapshot_gb: Decimal = Decimal(0)
+    ips: int = 0
+
+
+class HourlyLine(NamedTuple):
+    """One meter's price for an hour in one state."""
+
+    kind: MeterKind
+    usd_per_hour: Decimal | None
+    """None: it bills, and nobody says how much."""
+    certain: bool
+    """False: nobody says whether it bills in this state."""
+    source: str
+
+
+def billed_us(used_us: int, rounding: Rounding | None) -> int:
+    """Return the microseconds billed for one start that lasted `used_us`.
+
+    An unstated step or minimum rounds nothing: the caller says that it is unstated.
+
+    >>> billed_us(61_000_000, None)
+    61000000
+    """
+    if rounding is None or used_us == 0:
+        return used_us
+    billed = used_us
+    if rounding.minimum_s is not None:
+        billed = max(billed, int(rounding.minimum_s * US_PER_S))
+    if rounding.step_s is not None:
+        step_us = int(rounding.step_s * US_PER_S)
+        billed = -(-billed // step_us) * step_us
+    if rounding.month_cap_hours is not None:
+        whole, rest = divmod(billed, int(STANDARD_MONTH_HOURS) * US_PER_HOUR)
+        cap_us = int(rounding.month_cap_hours * US_PER_HOUR)
+        billed = whole * cap_us + min(rest, cap_us)
+    return billed
+
+
+def minimum_charge(cost_usd: Decimal, rounding: Rounding) -> Decimal:
+    """Return `cost_usd` of one start, raised to the provider's least charge where it has one."""
+    if rounding.minimum_usd is None or cost_usd == 0:
+        return cost_usd
+    return max(cost_usd, rounding.minimum_usd)
+
+
+def unit_amount(meter: Meter, size_gb: Decimal) -> Decimal:
+    """Convert gigabytes to the meter's own data unit (GB, GiB, TB of 1,000 or of 1,024)."""
+    return size_gb / GB_PER[_DATA_UNIT[meter.per]]
+
+
+def billed_amount(meter: Meter, amount: Decimal) -> Decimal:
+    """Return what the meter counts for `amount`, in its own unit: the next size sold, or itself.
+
+    Raises:
+        InputError: No size sold is large enough.
+    """
+    if meter.basis != "tier_rounded" or amount == 0:
+        return amount
+    for size in meter.sizes_gb:
+        if amount <= size:
+            return size
+    raise InputError(f"{amount} is above the largest size sold, {meter.sizes_gb[-1]}")
+
+
+def tiered(meter: Meter, amount: Decimal) -> tuple[Decimal, Decimal] | None:
+    """Return the least and the greatest price of `amount`; None where the price is unknown.
+
+    They differ only where two readings of the tiers exist (`tier_mode: unknown`).
+    """
+    if not meter.tiers:
+        if meter.usd is None:
+            return None
+        cost = amount * meter.usd
+        return cost, cost
+    whole = amount * max(
+        (tier for tier in meter.tiers if amount >= tier.above), key=lambda tier: tier.above
+    ).usd
+    marginal = Decimal(0)
+    borders = [tier.above for tier in meter.tiers[1:]]
+    for tier, upper in zip(meter.tiers, [*borders, amount], strict=True):
+        marginal += max(Decimal(0), min(amount, max(upper, tier.above)) - tier.above) * tier.usd
+    if meter.tier_mode == "marginal":
+        return marginal, marginal
+    if meter.tier_mode == "whole":
+        return whole, whole
+    return min(whole, marginal), max(whole, marginal)
+
+
+def data_usd(
+    meter: Meter, size_gb: Decimal, *, free_left: Decimal | None = None
+) -> tuple[Decimal, Decimal] | None:
+    """Return the least and the greatest price of moving `size_gb`; None where it is unknown.
+
+    The free part, in the meter's unit, comes off the cheapest end: what lies above it is priced
+    from where the free part ends, as the invoices of the big clouds do.
+
+    Args:
+        meter: Of kind ingress, egress or inter_region.
+        size_gb: Gigabytes of 10^9 bytes.
+        free_left: What is left of the free amount; all of it where not given.
+    """
+    amount = unit_amount(meter, size_gb)
+    free = (meter.free or Decimal(0)) if free_left is None else free_left
+    gross = tiered(meter, amount)
+    if gross is None or free == 0:
+        return gross
+    base = tiered(meter, min(amount, free))
+    if base is None:  # pragma: no cover - tiered() of the same meter was known above
+        return None
+    return gross[0] - base[0], gross[1] - base[1]
+
+
+def counted_gb(meter: Meter, *, in_gb: Decimal, out_gb: Decimal) -> Decimal:
+    """Return the GB that a bandwidth meter counts: one direction's, or the larger of the two."""
+    if meter.counts == "larger":
+        return max(in_gb, out_gb)
+    return in_gb if meter.kind == "ingress" else out_gb
+
+
+def hours_in(meter: Meter) -> Decimal:
+    """Return the hours that the meter's price pays for."""
+    if meter.per in _PER_MONTH:
+        return meter.month_hours
+    return Decimal(1) / SECONDS_PER_HOUR if meter.per in _PER_SECOND else Decimal(1)
+
+
+def hourly_usd(meter: Meter, amount: Decimal) -> tuple[Decimal, Decimal] | None:
+    """Return the least and greatest price of `amount` (own unit) for an hour; None if unknown.
+
+    Stopped rate = GB x price / month hours is this function on a monthly disk meter.
+    """
+    price = tiered(meter, billed_amount(meter, amount))
+    if price is None:
+        return None
+    if meter.per in _PER_SECOND:  # times 3,600, exactly, instead of divided by 1/3,600
+        return price[0] * SECONDS_PER_HOUR, price[1] * SECONDS_PER_HOUR
+    length = hours_in(meter)
+    return price[0] / length, price[1] / length
+
+
+def held_usd(meter: Meter, amount: Decimal, held_hours: Decimal) -> Decimal:
+    """Return the price of holding `amount` (own unit) for `held_hours`, rounded by the meter.
+
+    Raises:
+        UnknownError: The meter has no price, or its tiers have two readings.
+    """
+    price = hourly_usd(meter, amount)
+    if price is None:
+        raise UnknownError(f"nobody states the price of {meter.kind} ({meter.source})")
+    if price[0] != price[1]:
+        raise UnknownError(f"the tiers of {meter.kind} have two readings ({meter.source})")
+    return price[0] * rounded_hours(held_hours, meter.step_s)
+
+
+def rounded_hours(held_hours: Decimal, step_s: Decimal | None) -> Decimal:
+    """Return `held_hours` rounded up to whole steps; a step of a month is paid ahead."""
+    if step_s is None:
+        return held_hours
+    step_hours = step_s / SECONDS_PER_HOUR
+    return (held_hours / step_hours).to_integral_value(ROUND_CEILING) * step_hours
+
+
+def requote(
+    headline_usd_per_hour: Decimal,
+    *,
+    quoted_disk_gb: Decimal,
+    disk_gb: Decimal,
+    usd_per_gb_month: Decimal,
+    month_hours: Decimal = STANDARD_MONTH_HOURS,
+) -> Decimal:
+    """Return the hourly price with a disk of `disk_gb` in place of the quoted one.
+
+    >>> round(requote(Decimal("2.0896"), quoted_disk_gb=Decimal(5), disk_gb=Decimal(900),
+    ...       usd_per_gb_month=Decimal(1), month_hours=Decimal(720)), 5)
+    Decimal('3.33266')
+    """
+    return headline_usd_per_hour + (disk_gb - quoted_disk_gb) * usd_per_gb_month / month_hours
+
+
+def state_after(provider: Provider, action: ActionName) -> State:
+    """Return the state in which `action` leaves a machine.
+
+    Raises:
+        UnknownError: The provider has no such action, or nobody says what it does.
+    """
+    found = provider.actions.get(action)
+    if found is None:
+        known = ", ".join(sorted(provider.actions)) or "none"
+        raise UnknownError(
+            f"{provider.name} has no {action.replace('_', ' ')}", hint=f"its actions: {known}"
+        )
+    return found.state
+
+
+def meters_in(provider: Provider, state: State) -> tuple[tuple[Meter, bool], ...]:
+    """Return the meters that bill in `state`, each with whether that is certain."""
+    return tuple(
+        (meter, state in meter.states)
+        for meter in provider.meters
+        if state in meter.states or state in meter.states_unknown
+    )
+
+
+def hourly_lines(
+    provider: Provider, state: State, usage: Usage, *, meters: Sequence[Meter] | None = None
+) -> tuple[HourlyLine, ...]:
+    """Return what each meter bills for an hour in `state`, unknown prices as None.
+
+    Args:
+        provider: Whose states and meters hold.
+        state: Of the machine.
+        usage: What the machine has.
+        meters: In place of the provider's, where an offer has its own prices.
+    """
+    lines = []
+    for meter in meters if meters is not None else provider.meters:
+        certain = state in meter.states
+        if not certain and state not in meter.states_unknown:
+            continue
+        amount = _amount(meter, usage)
+        if amount is None:
+            continue
+        if meter.kind == "gpu":
+            price = usage.gpu_usd_per_hour
+        else:
+            both = hourly_usd(meter, amount)
+            price = None if both is None else both[1]
+        lines.append(HourlyLine(meter.kind, price, certain, meter.source))
+    return tuple(lines)
+
+
+def _amount(meter: Meter, usage: Usage) -> Decimal | None:
+    """Return how much of it the machine has, in the meter's unit; None for what it has not."""
+    if meter.kind == "gpu":
+        return Decimal(1)
+    if meter.kind == "fee":
+        return Decimal(1)
+    if meter.kind == "public_ip":
+        return Decimal(usage.ips) if usage.ips else None
+    if meter.kind == "cpu":
+        return usage.cores or None
+    size = {
+        "ram": usage.ram_gb,
+        "disk": usage.disk_gb,
+        "volume": usage.volume_gb,
+        "network_volume": usage.volume_gb,
+        "snapshot": usage.snapshot_gb,
+    }.get(meter.kind)
+    if meter.kind == "disk" and meter.basis == "used" and usage.used_gb is not None:
+        size = usage.used_gb
+    return unit_amount(meter, size) if size else None
+
+
+def total_usd_per_hour(lines: Iterable[HourlyLine]) -> Decimal | None:
+    """Return the sum of the certain lines; None where one of them has no price."""
+    total = Decimal(0)
+    for line in lines:
+        if not line.certain:
+            continue
+        if line.usd_per_hour is None:
+            return None
+        total += line.usd_per_hour
+    return total

@@ -1,0 +1,241 @@
+"""Plan x rates -> money: the total of an offer, and the lines that make it up.
+
+`total` is the cheap pass over every offer, `lines` the itemised bill of those that are shown; the
+lines of an offer add up to its total.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, NamedTuple
+
+from costplan.billing import billed_us, minimum_charge, unit_amount
+from costplan.phases import counted_us
+from costplan.rates import ONE, Price, Rates, Refused, core_prices, data_price, hourly_price
+from costplan.spans import NOTHING, Span, exactly
+from costplan.units import decimal, hours
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from costplan.phases import Frame, Micros, Moved, Phase, Plan
+    from costplan.rates import Machine, Meters
+    from costplan.records.providers import Meter, State
+
+
+class Kept(NamedTuple):
+    """Data on the provider's own volume."""
+
+    gb: Decimal
+    hours: Decimal
+
+
+class Common(NamedTuple):
+    """What offers of one card, count, provider and way of being sold bill alike."""
+
+    meters: Meters
+    frame: Frame
+    gpu_us: Micros
+    """Of the fixed phases."""
+    disk_us: Micros
+    in_gb: Span
+    out_gb: Span
+    ingress: Price | None
+    """The provider's; None where nobody anywhere states one."""
+    egress: Price | None
+
+
+class Line(NamedTuple):
+    """Quantity times price, each with its range."""
+
+    name: str
+    quantity: Span
+    unit: str
+    price: Price
+
+    def cost(self) -> Span:
+        """Return quantity times price, low with low and high with high."""
+        return self.quantity.times(self.price.usd)
+
+
+class Total(NamedTuple):
+    """What the job costs, and how much of high nobody has stated."""
+
+    usd: Span
+    unpriced_usd: Decimal
+
+
+def common(meters: Meters, frame: Frame) -> Common:
+    """Return what all offers of this kind share."""
+    in_gb, out_gb = _all_gb(frame.incoming, meters.ingress), _all_gb(frame.outgoing, meters.egress)
+    return Common(
+        meters=meters,
+        frame=frame,
+        gpu_us=counted_us(frame.fixed, meters.gpu_counts),
+        disk_us=counted_us(frame.fixed, meters.disk_counts),
+        in_gb=in_gb,
+        out_gb=out_gb,
+        ingress=data_price(meters, "ingress", in_gb),
+        egress=data_price(meters, "egress", out_gb),
+    )
+
+
+def _counted_gb(item: Moved, meter: Meter | None) -> Span:
+    """Return the GB that `meter` counts; where nobody says whether it does, not in low."""
+    gb = Span(*(decimal(size) for size in item.gb))
+    if meter is None or item.state in meter.states:
+        return gb
+    return Span(Decimal(0), gb.expected, gb.high) if item.state in meter.states_unknown else NOTHING
+
+
+def _all_gb(moved: Iterable[Moved], meter: Meter | None) -> Span:
+    total = NOTHING
+    for item in moved:
+        total = total.plus(_counted_gb(item, meter))
+    return total
+
+
+def _together(fixed: Micros, moving: Sequence[Phase], counts: dict[State, int]) -> Micros:
+    more = counted_us(moving, counts)
+    return fixed[0] + more[0], fixed[1] + more[1], fixed[2] + more[2]
+
+
+def _in_hours(us: Micros) -> Span:
+    return Span(hours(us[0]), hours(us[1]), hours(us[2]))
+
+
+def total(
+    machine: Machine, found: Rates, shared: Common, plan: Plan, kept: Kept
+) -> Total | Refused:
+    """Return the cost of the job on `machine`, without itemising it."""
+    meters = machine.meters
+    used = _together(shared.gpu_us, plan.moving, meters.gpu_counts)
+    running = _in_hours(used)
+    rounding = meters.provider.rounding
+    billed = _in_hours(
+        (billed_us(used[0], rounding), billed_us(used[1], rounding), billed_us(used[2], rounding))
+    )
+    usd = billed.times(found.gpu.usd)
+    if rounding.minimum_usd is not None:
+        usd = Span(*(minimum_charge(cost, rounding) for cost in usd))
+    unpriced = Decimal(0)
+    held = _in_hours(_together(shared.disk_us, plan.moving, meters.disk_counts))
+    disk = held.times(found.disk.usd).times(exactly(machine.disk_gb))
+    usd = usd.plus(disk)
+    if not found.disk.stated:
+        unpriced += disk.high
+    for kind, gb in (("ingress", shared.in_gb), ("egress", shared.out_gb)):
+        price = _own_or(machine, kind, shared)
+        if price is None:
+            return Refused(f"no price of {kind} is known anywhere")
+        cost = gb.times(price.usd)
+        usd = usd.plus(cost)
+        if not price.stated:
+            unpriced += cost.high
+    if meters.cpu or meters.ram or meters.pieces or kept.gb:
+        beside = _beside(machine, running, kept)
+        if isinstance(beside, Refused):
+            return beside
+        for line in beside:
+            usd = usd.plus(line.cost())
+            unpriced += Decimal(0) if line.price.stated else line.cost().high
+    return Total(usd, unpriced)
+
+
+def _own_or(machine: Machine, kind: str, shared: Common) -> Price | None:
+    """Return the offer's own price per GB, else its provider's, else what others ask."""
+    offer = machine.offer
+    own = offer.ingress_usd_per_gb if kind == "ingress" else offer.egress_usd_per_gb
+    if own is not None:
+        return Price(exactly(own), offer.source, offer.checked)
+    return shared.ingress if kind == "ingress" else shared.egress
+
+
+def lines(
+    machine: Machine, found: Rates, shared: Common, plan: Plan, kept: Kept
+) -> list[Line] | Refused:
+    """Return every cost line of the job on `machine`; they add up to `total`."""
+    meters, phases = machine.meters, plan.phases()
+    result = [
+        Line(phase.name, _in_hours(counted), "h", found.gpu)
+        for phase in phases
+        if (counted := counted_us((phase,), meters.gpu_counts))[2]
+    ]
+    result += _rounding_lines(machine, found, counted_us(phases, meters.gpu_counts))
+    if found.disk.usd.high:
+        held = _in_hours(counted_us(phases, meters.disk_counts))
+        month = exactly(found.month_hours)
+        quantity = held.times(exactly(machine.disk_gb / found.month_hours))
+        price = found.disk._replace(usd=found.disk.usd.times(month))
+        result.append(Line("disk", quantity, "GB-month", price))
+    running = _in_hours(counted_us(phases, meters.gpu_counts))
+    beside = _beside(machine, running, kept)
+    if isinstance(beside, Refused):
+        return beside
+    result += beside
+    for kind, moved, meter in (
+        ("ingress", plan.frame.incoming, meters.ingress),
+        ("egress", plan.frame.outgoing, meters.egress),
+    ):
+        price_of = _own_or(machine, kind, shared)
+        if price_of is None:
+            return Refused(f"no price of {kind} is known anywhere")
+        if price_of.usd.high:
+            found_gb = ((item.name, _counted_gb(item, meter)) for item in moved)
+            result += [Line(name, gb, "GB", price_of) for name, gb in found_gb if gb.high]
+    return result
+
+
+def _rounding_lines(machine: Machine, found: Rates, used: Micros) -> list[Line]:
+    """Return what rounding and a least charge add (a monthly cap takes away)."""
+    rounding = machine.meters.provider.rounding
+    result = []
+    billed = tuple(billed_us(us, rounding) for us in used)
+    more = Span(*(hours(b - u) for b, u in zip(billed, used, strict=True)))
+    price = found.gpu._replace(source=rounding.source, as_of=rounding.as_of)
+    if any(more):
+        name = "rounding up" if min(more) >= 0 else "monthly cap"
+        result.append(Line(name, more, "h", price))
+    if rounding.minimum_usd is not None:
+        costs = [hours(us) * usd for us, usd in zip(billed, found.gpu.usd, strict=True)]
+        least = Span(*(minimum_charge(cost, rounding) - cost for cost in costs))
+        if any(least):
+            result.append(Line("least charge", least, "$", price._replace(usd=ONE)))
+    return result
+
+
+def _beside(machine: Machine, running: Span, kept: Kept) -> list[Line] | Refused:
+    """Return CPU, RAM, addresses, fees and kept volumes, where they bill beside the GPU."""
+    meters = machine.meters
+    result = [
+        Line(name, running.times(exactly(amount)), unit, price)
+        for name, amount, unit, price in core_prices(machine)
+    ]
+    for meter in meters.pieces:
+        price = hourly_price(meters, meter, Decimal(1), each_of=Decimal(1))
+        if price is None:
+            return Refused(f"no price of {meter.kind} is known anywhere")
+        name = "public IP" if meter.kind == "public_ip" else "fee"
+        result.append(Line(name, running, "h", price))
+    if kept.gb:
+        volume = _volume_price(meters, kept.gb)
+        if volume is None:
+            return Refused("no price of a volume is known anywhere")
+        result.append(Line("volume", exactly(kept.gb * kept.hours), "GB-h", volume))
+    return result
+
+
+def _volume_price(meters: Meters, gb: Decimal) -> Price | None:
+    if meters.volume is None:
+        return meters.likely("network_volume")
+    return hourly_price(meters, meters.volume, unit_amount(meters.volume, gb), each_of=gb)
+
+
+def summed(itemised: Iterable[Line]) -> Span:
+    """Return the total of the lines."""
+    usd = NOTHING
+    for line in itemised:
+        usd = usd.plus(line.cost())
+    return usd
+
+

@@ -1,0 +1,318 @@
+"""From renting to teardown: what the machine does, in which state, for how long."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from costplan.interruptions import Interrupted, interrupted
+from costplan.units import MBIT_PER_GB, US_PER_S
+from costplan.work import Guess
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from costplan.predict import Factor
+    from costplan.records.offers import OwnTerms
+    from costplan.records.providers import Meter, Provider, State
+    from costplan.work import Work
+
+Part = Literal["set-up", "transfer", "overhead", "training", "interruptions", "idle"]
+
+# Lines that nobody states, in Mbit/s: (slow, expected, fast). Chosen; an offer's own figure and
+# the job's own line win.
+DOWN_MBIT: Final = Guess(200.0, 500.0, 1000.0)
+UP_MBIT: Final = Guess(100.0, 200.0, 500.0)
+ORIGIN_MBIT: Final = Guess(50.0, 100.0, 400.0)
+"""A data set's own site."""
+
+# A machine that never comes up, where the provider has no figure: share of the tries that fail.
+# High is the worst found (58 % of the instances that one package created on vast.ai); expected is
+# chosen. The minutes until one gives up: 4.8 in openai/parameter-golf issue 821.
+BOOT_FAILURES: Final = Guess(0.0, 0.05, 0.58)
+PROBE_S: Final = 288.0
+COLD_START_S: Final = Guess(5.0, 20.0, 120.0)
+"""Serverless, where nobody states it. Chosen."""
+TEARDOWN_S: Final = Guess(10.0, 60.0, 300.0)
+"""From the call to the last billed second, where terminating bills. Chosen."""
+
+WRITE_GB_PER_S: Final = 0.3
+"""Checkpoint to a rented disk. Chosen: a network block device of a small box."""
+WRITE_LEAST_S: Final = 1.0
+UNSTATED_MEAN_S: Final = (None, 24 * 3_600.0, 4 * 3_600.0)
+"""Mean time between interruptions where nobody states it, for low (none come), expected and high.
+Chosen: no public data for these markets."""
+LEAST_MEAN_PER_RESTART: Final = 4.0
+"""An unstated mean is never taken so short that restarts eat a quarter of it: nobody would go on
+renting there."""
+RESTART_PAUSED_S: Final = 120.0
+"""Until a paused machine that keeps its disk trains again. Chosen."""
+
+
+ORDER: Final = (
+    "failed boots", "image pull", "install", "cold start", "dataset transfer", "warm-up",
+    "training", "validation", "start, loader", "checkpoint writes", "lost work", "restarts",
+    "checkpoint pushes", "final upload", "idle until noticed", "kept warm", "teardown",
+)  # fmt: skip
+"""Phases as they happen."""
+
+
+Micros = tuple[int, int, int]
+"""Low, expected and high, in whole microseconds."""
+
+
+class Phase(NamedTuple):
+    """One stretch of the machine's life, in whole microseconds."""
+
+    name: str
+    part: Part
+    state: State
+    low_us: int
+    expected_us: int
+    high_us: int
+
+
+def counting(meter: Meter | None) -> dict[State, int]:
+    """Return 1 for states in which `meter` bills, 0 where nobody says; a missing one is free."""
+    if meter is None:
+        return {"running": 1}
+    return {**dict.fromkeys(meter.states_unknown, 0), **dict.fromkeys(meter.states, 1)}
+
+
+def counted_us(phases: Iterable[Phase], counts: dict[State, int]) -> Micros:
+    """Return the microseconds that a meter counts: low, expected, high (see `counting`).
+
+    Where nobody says whether a state bills, it stays out of low.
+    """
+    low = expected = high = 0
+    for _, _, state, low_us, expected_us, high_us in phases:
+        certain = counts.get(state)
+        if certain is not None:
+            low += certain * low_us
+            expected += expected_us
+            high += high_us
+    return low, expected, high
+
+
+class Moved(NamedTuple):
+    """GB that pass the machine's line."""
+
+    name: str
+    gb: Guess
+    state: State
+
+
+class Frame(NamedTuple):
+    """What does not depend on the machine's line: the same for every offer of one card, count,
+    provider and way of being sold."""
+
+    fixed: tuple[Phase, ...]
+    """In order, without transfers."""
+    useful_us: Micros
+    """Of the fixed phases, without the idle end."""
+    interruptible: bool
+    pulls_image: bool
+    incoming: tuple[Moved, ...]
+    outgoing: tuple[Moved, ...]
+
+
+class Plan(NamedTuple):
+    """Everything physical about one job on one machine."""
+
+    frame: Frame
+    moving: tuple[Phase, ...]
+    """Phases that last as long as the line makes them, and what interruptions add."""
+    spot: Interrupted | None
+    """What interruptions are expected to cost; None where none are expected."""
+
+    def phases(self) -> list[Phase]:
+        """Return every phase that can take time, in the order in which they happen."""
+        order = {name: place for place, name in enumerate(ORDER)}
+        return sorted(
+            (phase for phase in (*self.frame.fixed, *self.moving) if phase.high_us),
+            key=lambda phase: order[phase.name],
+        )
+
+
+def frame(work: Work, factor: Factor, provider: Provider, *, interruptible: bool) -> Frame:
+    """Return the part of the plan that every offer of one kind shares.
+
+    Args:
+        work: The settled job.
+        factor: Time on this machine over time on the measured one.
+        provider: Whose states and terms hold.
+        interruptible: Whether the machine can be taken away.
+    """
+    serverless = provider.kind == "serverless"
+    training = Guess(*(work.train_s * f for f in factor))
+    validation = Guess(*(v * f for v, f in zip(work.validation_s, factor, strict=True)))
+    fixed = [
+        *(_serverless_start(provider) if serverless else _boot(work, provider)),
+        phase("warm-up", "set-up", work.warmup_s),
+        phase("training", "training", training),
+        phase("validation", "training", validation),
+        phase("start, loader", "overhead", work.overhead_s),
+        *_ending(work, provider),
+    ]
+    uploads = work.checkpoint_gb.scaled(work.pushes + work.runs)
+    useful = [p for p in fixed if p.part != "idle"]
+    return Frame(
+        fixed=tuple(p for p in fixed if p.high_us),
+        useful_us=(
+            sum(p.low_us for p in useful),
+            sum(p.expected_us for p in useful),
+            sum(p.high_us for p in useful),
+        ),
+        interruptible=interruptible,
+        pulls_image=not serverless,
+        incoming=_incoming(work, serverless=serverless),
+        outgoing=(Moved("checkpoints out", uploads, "running"),),
+    )
+
+
+def plan(work: Work, framed: Frame, provider: Provider, own: OwnTerms) -> Plan | None:
+    """Return the frame with what depends on the machine's line, or None if it would never finish.
+
+    Args:
+        work: The settled job.
+        framed: From `frame`, for this kind of machine.
+        provider: Whose terms hold.
+        own: The offer's own line.
+    """
+    down = _line(own.inet_down_mbit_per_s, DOWN_MBIT)
+    up = _line(own.inet_up_mbit_per_s, UP_MBIT)
+    moving = [phase("dataset transfer", "transfer", _dataset_s(work, down))]
+    if framed.pulls_image:
+        moving.append(phase("image pull", "set-up", _over(work.image_gb, down), "loading_image"))
+    if work.pushes:
+        pushed = work.checkpoint_gb.scaled(work.pushes)
+        moving.append(phase("checkpoint pushes", "transfer", _over(pushed, up)))
+    final = work.checkpoint_gb.scaled(work.runs)
+    moving.append(phase("final upload", "transfer", _over(final, up)))
+    if not framed.interruptible:
+        return Plan(framed, tuple(moving), None)
+    found = _interruptions(work, [*framed.fixed, *moving[:-1]], provider)
+    if found is None:
+        return None
+    return Plan(framed, (*moving, *found[1]), found[0])
+
+
+def staging_saves_s(work: Work, own: OwnTerms) -> float:
+    """Return the rented seconds that staging the data on a hub would save over a slow line."""
+    down = _line(own.inet_down_mbit_per_s, DOWN_MBIT)
+    staged = work._replace(dataset_from="hub")
+    return max(0.0, _dataset_s(work, down).expected - _dataset_s(staged, down).expected)
+
+
+def _line(known: float | None, assumed: Guess) -> Guess:
+    return assumed if known is None else Guess(known, known, known)
+
+
+def _over(size_gb: Guess, line: Guess) -> Guess:
+    """Return the seconds of a transfer: the fast line gives low."""
+    return Guess(
+        size_gb.low * MBIT_PER_GB / line.high,
+        size_gb.expected * MBIT_PER_GB / line.expected,
+        size_gb.high * MBIT_PER_GB / line.low,
+    )
+
+
+def _slower(a: Guess, b: Guess) -> Guess:
+    return Guess(min(a.low, b.low), min(a.expected, b.expected), min(a.high, b.high))
+
+
+def _dataset_s(work: Work, down: Guess) -> Guess:
+    """Return the seconds of the dataset's way in."""
+    if work.dataset_from == "volume":
+        return Guess(0.0, 0.0, 0.0)
+    if work.dataset_from == "hub":
+        return _over(work.dataset_gb, down)
+    line = work.home_mbit_per_s if work.dataset_from == "home" else ORIGIN_MBIT
+    return _over(work.dataset_gb, _slower(line, down))
+
+
+def phase(name: str, part: Part, seconds: Guess, state: State = "running") -> Phase:
+    """Return a phase of `seconds`, in whole microseconds."""
+    low, expected, high = (round(s * US_PER_S) for s in seconds)
+    return Phase(name, part, state, low, expected, high)
+
+
+def _boot(work: Work, provider: Provider) -> list[Phase]:
+    """Return the tries that fail and the install."""
+    if provider.boot is not None:
+        share, probe_s = provider.boot.failure_share, provider.boot.probe_minutes * 60
+        wasted = share / (1 - share) if share < 1 else 10.0
+        failed = Guess(0.0, wasted * probe_s, 2 * wasted * probe_s)
+    else:
+        failed = Guess(*(p / (1 - p) * PROBE_S for p in BOOT_FAILURES))
+    return [
+        phase("failed boots", "set-up", failed),
+        phase("install", "set-up", work.setup_s),
+    ]
+
+
+def _serverless_start(provider: Provider) -> list[Phase]:
+    terms = provider.serverless
+    known = terms.cold_start_s if terms else None
+    cold = COLD_START_S if known is None else Guess(known, known, known)
+    return [phase("cold start", "set-up", cold, "booting")]
+
+
+def _ending(work: Work, provider: Provider) -> list[Phase]:
+    if provider.kind == "serverless":
+        idle_s = provider.serverless.idle_timeout_s if provider.serverless else None
+        warm = Guess(0.0, idle_s or 0.0, idle_s or 60.0)
+        return [phase("kept warm", "idle", warm, "idle_warm")]
+    ending = [phase("idle until noticed", "idle", work.idle_s)]
+    gpu = provider.meter("gpu", "terminating")
+    if gpu is not None:
+        ending.append(phase("teardown", "idle", TEARDOWN_S, "terminating"))
+    return ending
+
+
+def _incoming(work: Work, *, serverless: bool) -> tuple[Moved, ...]:
+    moved = []
+    if work.dataset_from != "volume":
+        moved.append(Moved("dataset in", work.dataset_gb, "running"))
+    if not serverless:
+        moved.append(Moved("image in", work.image_gb, "loading_image"))
+        moved.append(Moved("packages in", work.packages_gb, "running"))
+    return tuple(moved)
+
+
+def _interruptions(
+    work: Work, phases: list[Phase], provider: Provider
+) -> tuple[Interrupted | None, list[Phase]] | None:
+    """Return what interruptions add, or None where the run would never finish."""
+    write_s = max(WRITE_LEAST_S, work.checkpoint_gb.expected / WRITE_GB_PER_S)
+    keeps_disk = provider.spot is not None and bool(provider.spot.disk_kept)
+    stated = work.interruption_s
+    if stated is None and provider.spot and provider.spot.hours_between_interruptions:
+        stated = provider.spot.hours_between_interruptions * 3_600
+    results: list[Interrupted | None] = []
+    for index, unstated in enumerate(UNSTATED_MEAN_S):
+        by_part = {
+            part: sum(p[3 + index] for p in phases if p.part == part) / US_PER_S
+            for part in ("set-up", "transfer", "overhead", "training")
+        }
+        restart_s = RESTART_PAUSED_S if keeps_disk else by_part["set-up"] + by_part["transfer"]
+        mean_s = stated
+        if stated is None and unstated is not None:
+            mean_s = max(unstated, LEAST_MEAN_PER_RESTART * restart_s)
+        if mean_s is None:
+            results.append(None)
+            continue
+        found = interrupted(
+            by_part["training"] + by_part["overhead"],
+            write_s=write_s,
+            mean_s=mean_s,
+            restart_s=restart_s,
+            interval_s=work.checkpoint_interval_s,
+        )
+        if found is None:
+            return None
+        results.append(found)
+    extra = []
+    for name, field in (("checkpoint writes", 1), ("lost work", 2), ("restarts", 3)):
+        seconds = Guess(*(0.0 if r is None else float(r[field]) for r in results))
+        extra.append(phase(name, "interruptions", seconds))
+    return results[1], extra

@@ -1,0 +1,127 @@
+"""Answers: itemised, with ranges, sources and notices."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import Literal
+
+from costplan.records.offers import Pricing
+from costplan.records.record import Record
+
+NoticeKind = Literal[
+    "left-out", "old-price", "assumed", "unpriced", "rough", "spot", "staging", "balance",
+    "disk", "timeout", "currency", "tax", "card",
+]
+
+
+class Notice(Record):
+    """Something about the answer that the reader must know, once."""
+
+    kind: NoticeKind
+    text: str
+    what_to_do: str | None = None
+
+
+class HoursRange(Record):
+    """Hours."""
+
+    low: float
+    expected: float
+    high: float
+
+
+class UsdRange(Record):
+    """Dollars."""
+
+    low: Decimal
+    expected: Decimal
+    high: Decimal
+
+
+class CostLine(Record):
+    """Price times quantity of one meter in one phase, at what is expected."""
+
+    name: str
+    quantity: Decimal
+    unit: str
+    unit_price_usd: Decimal
+    cost_usd: Decimal
+    cost_low_usd: Decimal
+    cost_high_usd: Decimal
+    source: str
+    as_of: date | None
+
+
+class DiskPart(Record):
+    """A part of the disk to rent."""
+
+    name: str
+    gb: float
+
+
+class Result(Record):
+    """What the job costs on one offer sold one way."""
+
+    sku: str
+    provider: str
+    region: str | None
+    pricing: Pricing
+    card: str
+    count: int
+    usd_per_hour: Decimal
+    """The whole running rate: disk, CPU and RAM inside."""
+    hours: HoursRange
+    """From renting until the result is uploaded."""
+    total_usd: UsdRange
+    at_least: bool
+    """True where an unpriced part could move the total by more than 2 %."""
+    disk_gb: Decimal
+    limited_by: str
+    checked: date
+    age_days: int
+    unbeaten: bool
+    """True where no other offer is both cheaper and sooner."""
+    vcpus: float | None
+    ram_gb: float | None
+    reliability: float | None
+    lines: tuple[CostLine, ...]
+    stopped_usd_per_hour: Decimal | None
+    night_usd: Decimal
+    """What one forgotten night adds at the running rate."""
+    weekend_usd: Decimal
+    timeout_s: int | None
+    """Serverless: the timeout to set."""
+    hung_usd: Decimal | None
+    """Serverless: what a run that hangs until the timeout bills."""
+    balance_hours: float | None
+    checkpoint_interval_s: float | None
+    interruptions: float | None
+    rent_command: str | None
+    notices: tuple[Notice, ...]
+
+
+class LeftOut(Record):
+    """Offers that are not in the answer, by reason."""
+
+    reason: str
+    count: int
+    limit: bool
+    """True where one of the person's own limits said no."""
+    example: str
+
+
+class Estimate(Record):
+    """The ranked answer to `costplan estimate`."""
+
+    job: str
+    priced_on: date
+    results: tuple[Result, ...]
+    """Sorted; no more than asked for."""
+    offers_total: int
+    """Ranked ones, before the limit on rows."""
+    left_out: tuple[LeftOut, ...]
+    disk_parts: tuple[DiskPart, ...]
+    disk_headroom: float
+    assumed: tuple[str, ...]
+    notices: tuple[Notice, ...]
