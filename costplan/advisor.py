@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from costplan.errors import InputError
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 
 def rebuild_usd(

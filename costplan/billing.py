@@ -129,9 +129,12 @@ def tiered(meter: Meter, amount: Decimal) -> tuple[Decimal, Decimal] | None:
             return None
         cost = amount * meter.usd
         return cost, cost
-    whole = amount * max(
-        (tier for tier in meter.tiers if amount >= tier.above), key=lambda tier: tier.above
-    ).usd
+    whole = (
+        amount
+        * max(
+            (tier for tier in meter.tiers if amount >= tier.above), key=lambda tier: tier.above
+        ).usd
+    )
     marginal = Decimal(0)
     borders = [tier.above for tier in meter.tiers[1:]]
     for tier, upper in zip(meter.tiers, [*borders, amount], strict=True):

@@ -52,7 +52,8 @@ class Catalog:
     @cached_property
     def _card_names(self) -> dict[str, str]:
         names: dict[str, str] = {}
-        for card in [*self.cards.values(), *self.unstated.values()]:
+        cards: list[Card | UnstatedCard] = [*self.cards.values(), *self.unstated.values()]
+        for card in cards:
             for name in (card.key, *card.aliases):
                 names[_plain_name(name)] = card.key
         return names
@@ -76,6 +77,23 @@ class Catalog:
         if key in self.cards:
             return (self.cards[key],)
         return tuple(self.cards[variant] for variant in self.unstated[key].variants)
+
+    def keys_of(self, name: str) -> set[str]:
+        """Return the card keys that a filter on `name` lets through.
+
+        A name that several cards share lets each of them through, and itself.
+
+        Raises:
+            InputError: No card has that name.
+        """
+        key = self.card_key(name)
+        variants = {card.key for card in self.variants(key)}
+        shared = {k for k, card in self.unstated.items() if set(card.variants) <= variants}
+        return {key, *variants, *(shared if len(variants) > 1 else ())}
+
+    def with_provider(self, provider: Provider) -> Catalog:
+        """Return this catalog with one provider more, which has no offers."""
+        return Catalog(self.cards, self.unstated, (*self.files, ProviderFile(provider=provider)))
 
     def provider_key(self, name: str) -> str:
         """Return the key of the provider called `name`.
@@ -171,11 +189,11 @@ def load_yaml(pricing: Path) -> Catalog:
         raise InputError(f"price folder {pricing} has no {PROVIDERS_NAME}/*.yaml")
     catalog = _assemble(cards, [read_provider(path) for path in paths])
     for path, file in zip(paths, catalog.files, strict=True):
-        for line in (*file.offers, *file.references):
-            if line.card is not None and catalog.card_key(line.card) != line.card:
+        named = [entry.card for entry in file.offers] + [r.card for r in file.references if r.card]
+        for card in named:
+            if catalog.card_key(card) != card:
                 raise InputError(
-                    f"{path}: {line.card!r} is not a card key",
-                    hint=f"write {catalog.card_key(line.card)}",
+                    f"{path}: {card!r} is not a card key", hint=f"write {catalog.card_key(card)}"
                 )
     return catalog
 
@@ -221,9 +239,7 @@ def fingerprint(pricing: Path) -> str:
 def compiled_text(pricing: Path) -> str:
     """Return what `compiled.json` must hold for the YAML in `pricing`."""
     catalog = load_yaml(pricing)
-    cards = CardFile(
-        cards=tuple(catalog.cards.values()), unstated=tuple(catalog.unstated.values())
-    )
+    cards = CardFile(cards=tuple(catalog.cards.values()), unstated=tuple(catalog.unstated.values()))
     body = {
         "made_from": fingerprint(pricing),
         "cards": cards.model_dump(mode="json", exclude_unset=True),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from costplan.units import decimal
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from costplan.work import Work
 
 

@@ -9,7 +9,7 @@ from costplan.disk import Disk, disk_for
 from costplan.itemise import Common, Kept, Line, common, lines, total
 from costplan.phases import Plan, frame, plan
 from costplan.predict import Factor, time_factor
-from costplan.rates import Machine, Meters, Rates, Refused, meters_of, rates
+from costplan.rates import Machine, Meters, Rates, Refused, meters_of, rates, usd_per_hour
 from costplan.units import US_PER_HOUR, decimal
 
 if TYPE_CHECKING:
@@ -65,7 +65,11 @@ class LeftOutOffer(NamedTuple):
 
     sku: str
     reason: str
+    """The same words for every offer that it leaves out, so that they can be counted."""
     limit: bool = False
+    """True where one of the person's own limits says no."""
+    detail: str | None = None
+    """This offer's own figures."""
 
 
 class Estimator:
@@ -83,7 +87,9 @@ class Estimator:
         q = self.question
         work = q.work
         if work.memory_gb is not None:
-            memory = min(card.memory_gb for card in q.catalog.variants(offer.card))
+            memory = offer.memory_gb or min(
+                card.memory_gb for card in q.catalog.variants(offer.card)
+            )
             if memory < work.memory_gb:
                 yield LeftOutOffer(offer.sku, f"card has less than {work.memory_gb:g} GB of memory")
                 return
@@ -120,7 +126,7 @@ class Estimator:
             q = self.question
             self._factors[key] = time_factor(
                 measured=q.catalog.variants(q.work.card),
-                measured_count=q.work.count,
+                measured_count=q.work.gpu_count,
                 wanted=q.catalog.variants(offer.card),
                 wanted_count=offer.count,
                 precision=q.work.precision,
@@ -142,8 +148,8 @@ class Estimator:
             meters=shared.meters,
             pricing=pricing,
             disk_gb=self._disk(offer).gb,
-            cores=decimal(offer.vcpus or q.work.cores * offer.count),
-            ram_gb=decimal(offer.ram_gb or q.work.ram_gb * offer.count),
+            cores=offer.vcpus or q.work.cores * offer.count,
+            ram_gb=offer.ram_gb or q.work.ram_gb * offer.count,
             on=q.on,
         )
         found = rates(machine)
@@ -189,21 +195,31 @@ class Estimator:
         if q.strict and priced.at_least:
             return LeftOutOffer(sku, "a meter has no stated price (--strict)")
         if q.max_hours is not None and priced.hours[1] > q.max_hours:
-            return LeftOutOffer(sku, f"takes more than {q.max_hours:g} h", limit=True)
+            detail = f"{priced.hours[1]:.1f} h"
+            return LeftOutOffer(sku, f"takes more than {q.max_hours:g} h", True, detail)
         if q.max_usd is not None and expected > q.max_usd:
-            return LeftOutOffer(sku, f"costs more than ${q.max_usd}", limit=True)
+            return LeftOutOffer(sku, f"costs more than ${q.max_usd}", True, f"${expected:.2f}")
         if q.balance_usd is not None and expected > q.balance_usd:
-            return LeftOutOffer(sku, f"a balance of ${q.balance_usd} runs out first", limit=True)
+            reason = f"a balance of ${q.balance_usd} runs out first"
+            return LeftOutOffer(sku, reason, True, runs_out(priced, q.balance_usd))
         return priced
+
+
+def runs_out(priced: Priced, balance_usd: Decimal) -> str:
+    """Return when the balance is used up on this offer, and what the provider then does."""
+    rate = usd_per_hour(priced.machine, priced.rates)
+    terms = priced.machine.meters.provider.balance
+    after = f"; then: {terms.text}" if terms else ""
+    return f"lasts {balance_usd / rate:.3f} h at ${rate:.4f}/h{after}"
 
 
 def finish_hours(done: Plan) -> tuple[float, float, float]:
     """Return the hours from renting until the result is uploaded: all but the idle end."""
     low, expected, high = done.frame.useful_us
     for phase in done.moving:
-        low += phase.low_us
-        expected += phase.expected_us
-        high += phase.high_us
+        low += phase.us[0]
+        expected += phase.us[1]
+        high += phase.us[2]
     return low / US_PER_HOUR, expected / US_PER_HOUR, high / US_PER_HOUR
 
 

@@ -18,7 +18,7 @@ class Interrupted(NamedTuple):
     writing_s: float
     lost_s: float
     restarts_s: float
-    count: float
+    times: float
     """Expected interruptions."""
 
 

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from costplan.billing import billed_us, minimum_charge, unit_amount
 from costplan.phases import counted_us
-from costplan.rates import ONE, Price, Rates, Refused, core_prices, data_price, hourly_price
+from costplan.rates import (
+    ONE,
+    ZERO,
+    Price,
+    Rates,
+    Refused,
+    core_prices,
+    data_price,
+    hourly_price,
+)
 from costplan.spans import NOTHING, Span, exactly
 from costplan.units import decimal, hours
 
@@ -20,7 +29,7 @@ if TYPE_CHECKING:
 
     from costplan.phases import Frame, Micros, Moved, Phase, Plan
     from costplan.rates import Machine, Meters
-    from costplan.records.providers import Meter, State
+    from costplan.records.providers import Meter, Rounding, State
 
 
 class Kept(NamedTuple):
@@ -110,36 +119,44 @@ def total(
     """Return the cost of the job on `machine`, without itemising it."""
     meters = machine.meters
     used = _together(shared.gpu_us, plan.moving, meters.gpu_counts)
-    running = _in_hours(used)
-    rounding = meters.provider.rounding
-    billed = _in_hours(
-        (billed_us(used[0], rounding), billed_us(used[1], rounding), billed_us(used[2], rounding))
-    )
-    usd = billed.times(found.gpu.usd)
-    if rounding.minimum_usd is not None:
-        usd = Span(*(minimum_charge(cost, rounding) for cost in usd))
-    unpriced = Decimal(0)
     held = _in_hours(_together(shared.disk_us, plan.moving, meters.disk_counts))
     disk = held.times(found.disk.usd).times(exactly(machine.disk_gb))
-    usd = usd.plus(disk)
-    if not found.disk.stated:
-        unpriced += disk.high
-    for kind, gb in (("ingress", shared.in_gb), ("egress", shared.out_gb)):
-        price = _own_or(machine, kind, shared)
-        if price is None:
-            return Refused(f"no price of {kind} is known anywhere")
-        cost = gb.times(price.usd)
-        usd = usd.plus(cost)
-        if not price.stated:
-            unpriced += cost.high
+    moved = _moved(machine, shared)
+    if isinstance(moved, Refused):
+        return moved
+    usd = _gpu_usd(used, found, meters.provider.rounding).plus(disk).plus(moved.usd)
+    unpriced = moved.unpriced_usd if found.disk.stated else moved.unpriced_usd + disk.high
     if meters.cpu or meters.ram or meters.pieces or kept.gb:
-        beside = _beside(machine, running, kept)
+        beside = _beside(machine, _in_hours(used), kept)
         if isinstance(beside, Refused):
             return beside
         for line in beside:
             usd = usd.plus(line.cost())
-            unpriced += Decimal(0) if line.price.stated else line.cost().high
+            unpriced += ZERO if line.price.stated else line.cost().high
     return Total(usd, unpriced)
+
+
+def _gpu_usd(used: Micros, found: Rates, rounding: Rounding) -> Span:
+    """Return what the GPU bills for one start, rounded and at least the least charge."""
+    low, expected, high = (billed_us(us, rounding) for us in used)
+    usd = _in_hours((low, expected, high)).times(found.gpu.usd)
+    if rounding.minimum_usd is None:
+        return usd
+    return Span(*(minimum_charge(cost, rounding) for cost in usd))
+
+
+def _moved(machine: Machine, shared: Common) -> Total | Refused:
+    """Return what the traffic bills, both ways."""
+    ingress = _own_or(machine, "ingress", shared)
+    egress = _own_or(machine, "egress", shared)
+    if ingress is None or egress is None:
+        kind = "egress" if ingress else "ingress"
+        return Refused(f"no price of {kind} is known anywhere")
+    incoming, outgoing = shared.in_gb.times(ingress.usd), shared.out_gb.times(egress.usd)
+    unpriced = (ZERO if ingress.stated else incoming.high) + (
+        ZERO if egress.stated else outgoing.high
+    )
+    return Total(incoming.plus(outgoing), unpriced)
 
 
 def _own_or(machine: Machine, kind: str, shared: Common) -> Price | None:
@@ -237,5 +254,3 @@ def summed(itemised: Iterable[Line]) -> Span:
     for line in itemised:
         usd = usd.plus(line.cost())
     return usd
-
-

@@ -66,9 +66,7 @@ class Phase(NamedTuple):
     name: str
     part: Part
     state: State
-    low_us: int
-    expected_us: int
-    high_us: int
+    us: Micros
 
 
 def counting(meter: Meter | None) -> dict[State, int]:
@@ -84,12 +82,12 @@ def counted_us(phases: Iterable[Phase], counts: dict[State, int]) -> Micros:
     Where nobody says whether a state bills, it stays out of low.
     """
     low = expected = high = 0
-    for _, _, state, low_us, expected_us, high_us in phases:
+    for _, _, state, us in phases:
         certain = counts.get(state)
         if certain is not None:
-            low += certain * low_us
-            expected += expected_us
-            high += high_us
+            low += certain * us[0]
+            expected += us[1]
+            high += us[2]
     return low, expected, high
 
 
@@ -102,8 +100,10 @@ class Moved(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """What does not depend on the machine's line: the same for every offer of one card, count,
-    provider and way of being sold."""
+    """What does not depend on the machine's line.
+
+    The same for every offer of one card, count, provider and way of being sold.
+    """
 
     fixed: tuple[Phase, ...]
     """In order, without transfers."""
@@ -128,7 +128,7 @@ class Plan(NamedTuple):
         """Return every phase that can take time, in the order in which they happen."""
         order = {name: place for place, name in enumerate(ORDER)}
         return sorted(
-            (phase for phase in (*self.frame.fixed, *self.moving) if phase.high_us),
+            (phase for phase in (*self.frame.fixed, *self.moving) if phase.us[2]),
             key=lambda phase: order[phase.name],
         )
 
@@ -156,11 +156,11 @@ def frame(work: Work, factor: Factor, provider: Provider, *, interruptible: bool
     uploads = work.checkpoint_gb.scaled(work.pushes + work.runs)
     useful = [p for p in fixed if p.part != "idle"]
     return Frame(
-        fixed=tuple(p for p in fixed if p.high_us),
+        fixed=tuple(p for p in fixed if p.us[2]),
         useful_us=(
-            sum(p.low_us for p in useful),
-            sum(p.expected_us for p in useful),
-            sum(p.high_us for p in useful),
+            sum(p.us[0] for p in useful),
+            sum(p.us[1] for p in useful),
+            sum(p.us[2] for p in useful),
         ),
         interruptible=interruptible,
         pulls_image=not serverless,
@@ -232,8 +232,9 @@ def _dataset_s(work: Work, down: Guess) -> Guess:
 
 def phase(name: str, part: Part, seconds: Guess, state: State = "running") -> Phase:
     """Return a phase of `seconds`, in whole microseconds."""
-    low, expected, high = (round(s * US_PER_S) for s in seconds)
-    return Phase(name, part, state, low, expected, high)
+    low, expected, high = seconds
+    us = (round(low * US_PER_S), round(expected * US_PER_S), round(high * US_PER_S))
+    return Phase(name, part, state, us)
 
 
 def _boot(work: Work, provider: Provider) -> list[Phase]:
@@ -291,7 +292,7 @@ def _interruptions(
     results: list[Interrupted | None] = []
     for index, unstated in enumerate(UNSTATED_MEAN_S):
         by_part = {
-            part: sum(p[3 + index] for p in phases if p.part == part) / US_PER_S
+            part: sum(p.us[index] for p in phases if p.part == part) / US_PER_S
             for part in ("set-up", "transfer", "overhead", "training")
         }
         restart_s = RESTART_PAUSED_S if keeps_disk else by_part["set-up"] + by_part["transfer"]

@@ -62,9 +62,7 @@ def rough_factor(measured: Card, wanted: Card, precision: Precision) -> Factor:
     return Factor(TIME_LOW * expected, expected, TIME_HIGH * expected)
 
 
-def card_factor(
-    measured: Sequence[Card], wanted: Sequence[Card], precision: Precision
-) -> Factor:
+def card_factor(measured: Sequence[Card], wanted: Sequence[Card], precision: Precision) -> Factor:
     """Return the factor where either name may stand for several cards.
 
     The slowest variant gives `high`, the fastest `low`, their geometric mean what is expected.
@@ -116,6 +114,4 @@ def time_factor(
     """Return the time on the wanted machine over the time on the measured one."""
     card = card_factor(measured, wanted, precision)
     count = count_factor(measured_count, wanted_count)
-    return Factor(
-        card.low * count.low, card.expected * count.expected, card.high * count.high
-    )
+    return Factor(card.low * count.low, card.expected * count.expected, card.high * count.high)

@@ -23,10 +23,11 @@ class Reason(NamedTuple):
     """Why offers are not in the answer."""
 
     text: str
-    count: int
+    offers: int
     limit: bool
     """True where one of the person's own limits said no."""
     example: str
+    detail: str | None
 
 
 class Ranking(NamedTuple):
@@ -113,7 +114,7 @@ def rank(
         total=total,
         front=front,
         left_out=[
-            Reason(text, count, examples[text].limit, examples[text].sku)
+            Reason(text, count, examples[text].limit, examples[text].sku, examples[text].detail)
             for text, count in reasons.most_common()
         ],
     )
@@ -122,5 +123,5 @@ def rank(
 def _first(
     entries: list[tuple[tuple[object, ...], Priced]], limit: int
 ) -> list[tuple[tuple[object, ...], Priced]]:
-    ordered = sorted(entries, key=lambda entry: entry[0])  # type: ignore[arg-type,return-value]
+    ordered = sorted(entries, key=lambda entry: entry[0])
     return ordered[:limit] if limit else ordered

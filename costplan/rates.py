@@ -9,6 +9,7 @@ from costplan.billing import data_usd, hourly_usd, unit_amount
 from costplan.phases import counting
 from costplan.records.offers import STANDARD_MONTH_HOURS
 from costplan.spans import NOTHING, Span, exactly
+from costplan.units import decimal
 
 if TYPE_CHECKING:
     from datetime import date
@@ -91,8 +92,8 @@ class Machine(NamedTuple):
     meters: Meters
     pricing: Pricing
     disk_gb: Decimal
-    cores: Decimal
-    ram_gb: Decimal
+    cores: float
+    ram_gb: float
     on: date
 
 
@@ -165,12 +166,13 @@ def _disk_price(machine: Machine, month: Decimal) -> Price | None:
 def core_prices(machine: Machine) -> list[tuple[str, Decimal, str, Price]]:
     """Return CPU and RAM where they bill beside the GPU: name, amount, unit, price of one hour."""
     found = []
-    for name, meter, amount, unit in (
+    for name, meter, has, unit in (
         ("CPU", machine.meters.cpu, machine.cores, "core-h"),
         ("RAM", machine.meters.ram, machine.ram_gb, "GB-h"),
     ):
         if meter is None:
             continue
+        amount = decimal(has)
         size = amount if meter.kind == "cpu" else unit_amount(meter, amount)
         price = hourly_price(machine.meters, meter, size, each_of=amount)
         if price is not None:
@@ -178,9 +180,7 @@ def core_prices(machine: Machine) -> list[tuple[str, Decimal, str, Price]]:
     return found
 
 
-def hourly_price(
-    meters: Meters, meter: Meter, size: Decimal, *, each_of: Decimal
-) -> Price | None:
+def hourly_price(meters: Meters, meter: Meter, size: Decimal, *, each_of: Decimal) -> Price | None:
     """Return the price of one of `each_of` for an hour, `size` being all of it in own units."""
     found = hourly_usd(meter, size)
     if found is None:

@@ -15,15 +15,11 @@ class Span(NamedTuple):
 
     def plus(self, other: Span) -> Span:
         """Return the sum, low with low and high with high."""
-        return Span(
-            self.low + other.low, self.expected + other.expected, self.high + other.high
-        )
+        return Span(self.low + other.low, self.expected + other.expected, self.high + other.high)
 
     def times(self, other: Span) -> Span:
         """Return the product of two spans that are not negative."""
-        return Span(
-            self.low * other.low, self.expected * other.expected, self.high * other.high
-        )
+        return Span(self.low * other.low, self.expected * other.expected, self.high * other.high)
 
 
 def exactly(value: Decimal) -> Span:

@@ -29,13 +29,15 @@ class Likely(NamedTuple):
     whose: str
 
 
+_ANY_STATE: Final = frozenset({"public_ip", "fee"})
+"""Priced by the hour alike whatever the machine does; storage is dearer in some states."""
 
 
 def comparable_usd(meter: Meter) -> Decimal | None:
     """Return the meter's price per hour and GB (or core, or piece), or per GB moved."""
     if meter.kind in ("ingress", "egress", "inter_region"):
-        price = meter.tiers[0].usd if meter.tiers else meter.usd
-        return None if price is None else price / GB_PER[meter.per]
+        each = meter.tiers[0].usd if meter.tiers else meter.usd
+        return None if each is None else each / GB_PER[meter.per]
     one = meter.sizes_gb[0] if meter.sizes_gb else Decimal(1)
     price = hourly_usd(meter, one)
     if price is None:
@@ -54,7 +56,7 @@ class KnownPrices:
         for provider in providers.values():
             for meter in provider.meters:
                 usd = comparable_usd(meter)
-                if usd is not None and "running" in meter.states:
+                if usd is not None and ("running" in meter.states or meter.kind in _ANY_STATE):
                     self._add(meter.kind, provider.key, usd)
         for offer in offers:
             provider_of = providers.get(offer.provider)
@@ -97,9 +99,5 @@ class KnownPrices:
 def _likely(prices: list[Decimal], whose: str) -> Likely:
     ordered = sorted(prices)
     middle = len(ordered) // 2
-    median = (
-        ordered[middle]
-        if len(ordered) % 2
-        else (ordered[middle - 1] + ordered[middle]) / 2
-    )
+    median = ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
     return Likely(median, ordered[-1], f"median of {len(ordered)} {whose}")

@@ -57,7 +57,7 @@ class Work(NamedTuple):
 
     name: str
     card: str
-    count: int
+    gpu_count: int
     precision: Precision
     train_s: float
     """All runs and epochs left, on the measured machine, without validation."""
@@ -104,13 +104,9 @@ def settle(job: Job) -> Work:
             hint="measure it with `costplan profile -- python train.py`, or state throughput: "
             "{card: RTX-4090, samples_per_s: 380}",
         )
-    said: list[str] = []
-    epochs, runs = job.epochs or 1, job.runs or 1
-    if job.epochs is None:
-        said.append("epochs 1: not given")
-    if job.precision is None:
-        said.append("precision amp: not given")
-    epochs_all = epochs * runs - (job.done or 0)
+    said = _left_out(job)
+    epochs = job.epochs or 1
+    epochs_all = epochs * (job.runs or 1) - (job.done or 0)
     epoch_s = seconds_per_epoch(job, job.throughput)
     train_s = epoch_s * epochs_all
     if not 0 < train_s < LONGEST_S:
@@ -125,17 +121,11 @@ def settle(job: Job) -> Work:
     dataset = guess("dataset_gb")
     environment = guess("environment_gb")
     runs_left = math.ceil(epochs_all / epochs)
-    if job.unpacked_gb is None:
-        said.append("unpacked_gb as large as dataset_gb: not given")
-    if job.dataset_from is None:
-        said.append("dataset_from hub: not given")
-    if job.memory_gb is None:
-        said.append("memory_gb not given: no card is left out for its memory")
     home = guess("home_mbit_per_s") if job.dataset_from == "home" else Guess(1, 1, 1)
     return Work(
         name=job.name or "job",
         card=job.throughput.card,
-        count=job.throughput.count,
+        gpu_count=job.throughput.count,
         precision=job.precision or "amp",
         train_s=train_s,
         validation_s=_validation(job, epochs_all, train_s, said),
@@ -166,6 +156,18 @@ def settle(job: Job) -> Work:
         keep_hours=(job.keep_days or 0.0) * 24,
         assumed=tuple(said),
     )
+
+
+def _left_out(job: Job) -> list[str]:
+    """Return a sentence for each left-out field that has one value, not a range."""
+    taken = {
+        "epochs": "epochs 1: not given",
+        "precision": "precision amp: not given",
+        "unpacked_gb": "unpacked_gb as large as dataset_gb: not given",
+        "dataset_from": "dataset_from hub: not given",
+        "memory_gb": "memory_gb not given: no card is left out for its memory",
+    }
+    return [text for field, text in taken.items() if getattr(job, field) is None]
 
 
 def _guess(job: Job, field: str, said: list[str]) -> Guess:

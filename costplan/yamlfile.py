@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import pydantic
 import yaml
 
 from costplan.errors import InputError, nearest
+from costplan.records.record import ValidationError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from costplan.records.record import Record
 
 R = TypeVar("R", bound="Record")
@@ -146,7 +147,7 @@ def build(model: type[R], data: Data, *, where: str, text: str | None = None) ->
     """
     try:
         return model.model_validate(data)
-    except pydantic.ValidationError as err:
+    except ValidationError as err:
         first = err.errors(include_url=False)[0]
         loc = first["loc"]
         place = f"{where}{_line_of(text, loc) if text else ''}"

@@ -123,5 +123,3 @@ class Job(Record):
         if self.done is not None and self.done >= total:
             raise ValueError(f"done ({self.done}) leaves nothing of {total} epochs")
         return self
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from datetime import date
 from decimal import Decimal
@@ -57,6 +58,8 @@ class OwnTerms(Record):
     region: str | None = None
     instance: str | None = None
     """The provider's own name of the type."""
+    memory_gb: Annotated[Number, Field(gt=0, le=100_000)] | None = None
+    """Of each GPU, where it differs from the card's: some RTX 4090 have 48 GB."""
     vcpus: Annotated[Number, Field(gt=0, le=10_000)] | None = None
     ram_gb: Gigabytes | None = None
     storage_usd_per_gb_month: Price | None = None
@@ -140,7 +143,7 @@ class ProviderFile(Record):
     @model_validator(mode="after")
     def _sorted_and_unique(self) -> ProviderFile:
         skus = [entry.sku for entry in self.offers]
-        for before, after in zip(skus, skus[1:], strict=False):
+        for before, after in itertools.pairwise(skus):
             if before >= after:
                 raise ValueError(f"offers must be sorted by sku and unique: move {after}")
         key = self.provider.key

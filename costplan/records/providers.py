@@ -285,7 +285,10 @@ class Provider(Sourced):
     default_quote_disk_gb: Price | None = None
     """Disk for which the provider's own search quotes a price unless told otherwise."""
     rent_command: str | None = None
-    """Template with {id} {instance} {card} {count} {disk_gb} {region}; printed, never run."""
+    """Template with {id} {instance} {card} {card_name} {card_words} {count} {disk_gb} {region};
+    printed, never run."""
+    search_command: str | None = None
+    """The same, for an offer that has no id yet."""
     note: str | None = None
 
     @model_validator(mode="after")

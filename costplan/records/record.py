@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import ValidationError as ValidationError
 
 DatePrecision = Literal["day", "month", "year"]
 

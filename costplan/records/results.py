@@ -7,11 +7,23 @@ from decimal import Decimal
 from typing import Literal
 
 from costplan.records.offers import Pricing
-from costplan.records.record import Record
+from costplan.records.record import DatePrecision, Record
 
 NoticeKind = Literal[
-    "left-out", "old-price", "assumed", "unpriced", "rough", "spot", "staging", "balance",
-    "disk", "timeout", "currency", "tax", "card",
+    "left-out",
+    "old-price",
+    "assumed",
+    "unpriced",
+    "rough",
+    "spot",
+    "staging",
+    "balance",
+    "disk",
+    "timeout",
+    "tax",
+    "card",
+    "set-up",
+    "seen",
 ]
 
 
@@ -64,6 +76,8 @@ class Result(Record):
     """What the job costs on one offer sold one way."""
 
     sku: str
+    rank: int
+    """Place among all offers that are ranked, from 1."""
     provider: str
     region: str | None
     pricing: Pricing
@@ -79,6 +93,7 @@ class Result(Record):
     disk_gb: Decimal
     limited_by: str
     checked: date
+    date_precision: DatePrecision
     age_days: int
     unbeaten: bool
     """True where no other offer is both cheaper and sooner."""
@@ -95,10 +110,14 @@ class Result(Record):
     hung_usd: Decimal | None
     """Serverless: what a run that hangs until the timeout bills."""
     balance_hours: float | None
+    """Until the given balance is used up at the running rate."""
+    balance: str | None
+    """The same in words, and what the provider does then."""
     checkpoint_interval_s: float | None
     interruptions: float | None
+    staging_saves_usd: Decimal | None
+    """What staging the data on a hub first would save over sending it from where it is."""
     rent_command: str | None
-    notices: tuple[Notice, ...]
 
 
 class LeftOut(Record):
@@ -109,6 +128,7 @@ class LeftOut(Record):
     limit: bool
     """True where one of the person's own limits said no."""
     example: str
+    detail: str | None
 
 
 class Estimate(Record):
@@ -123,5 +143,6 @@ class Estimate(Record):
     left_out: tuple[LeftOut, ...]
     disk_parts: tuple[DiskPart, ...]
     disk_headroom: float
+    disk_given: bool
     assumed: tuple[str, ...]
     notices: tuple[Notice, ...]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from bills.samples import check, meter, one, shipped
 
+from bills.samples import check, meter, one, shipped
 from costplan.billing import counted_gb, data_usd, held_usd, unit_amount
 from costplan.units import gigabytes
 
@@ -137,4 +137,4 @@ def test_where_both_directions_are_free_the_price_is_a_stated_zero(key: str) -> 
     for kind in ("ingress", "egress"):
         line = shipped(key).meter("ingress" if kind == "ingress" else "egress")
         assert line is not None
-        assert data_usd(line, Decimal(5_000)) == (0, 0)
+        assert data_usd(line, Decimal(5_000)) == (Decimal(0), Decimal(0))

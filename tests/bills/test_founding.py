@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from bills.samples import check, meter, one, shipped
 
+from bills.samples import check, meter, one, shipped
 from costplan.advisor import border_hours, rebuild_usd
 from costplan.billing import Usage, hourly_lines, hourly_usd, requote, total_usd_per_hour
 from costplan.errors import InputError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from bills.samples import check, meter, one, provider, rounding, shipped
 
+from bills.samples import check, meter, one, provider, rounding, shipped
 from costplan.advisor import border_hours
 from costplan.billing import (
     Usage,
@@ -156,9 +156,7 @@ def test_a_sandbox_bills_cpu_and_ram_three_times() -> None:
 
 def test_the_price_folder_bills_a_modal_function_like_its_rate_card() -> None:
     # case 74: 4.83797
-    usage = Usage(
-        gpu_usd_per_hour=Decimal("3.9492"), cores=Decimal(8), ram_gb=SIXTY_FOUR_GIB
-    )
+    usage = Usage(gpu_usd_per_hour=Decimal("3.9492"), cores=Decimal(8), ram_gb=SIXTY_FOUR_GIB)
     lines = hourly_lines(shipped("modal"), "running", usage)
     check(total_usd_per_hour(lines), "4.83797", source=MODAL)
 

@@ -6,8 +6,8 @@ from decimal import Decimal
 from typing import NamedTuple
 
 import pytest
-from bills.samples import check, meter, one, provider
 
+from bills.samples import check, meter, one, provider
 from costplan.billing import (
     Usage,
     data_usd,

@@ -9,8 +9,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
-from bills.samples import check, kinds, meter, one, priced, shipped
 
+from bills.samples import check, kinds, meter, one, priced, shipped
 from costplan.advisor import border_hours, rebuild_usd
 from costplan.billing import (
     Usage,
@@ -24,68 +24,10 @@ from costplan.billing import (
 from costplan.errors import UnknownError
 
 if TYPE_CHECKING:
-    from costplan.records.providers import ActionName, State
+    from costplan.records.providers import State
 
 # Bills whatever the machine does, where there is one.
 KEPT_APART = {"volume", "network_volume", "snapshot", "object"}
-
-# What an action leaves behind: does the GPU meter run on?
-GPU_BILLS_ON: list[tuple[str, ActionName, bool, str]] = [
-    # the GPU goes back, the disk stays
-    ("aws", "api_stop", False, "docs.aws.amazon.com, EC2 billing by state"),
-    ("aws", "guest_shutdown", False, "docs.aws.amazon.com, EC2 billing by state"),
-    ("gcp", "api_stop", False, "cloud.google.com/compute/vm-instance-pricing"),
-    ("gcp", "guest_shutdown", False, "cloud.google.com/compute/vm-instance-pricing"),
-    ("nebius", "api_stop", False, "Nebius price pages, 2026-06"),
-    ("jarvislabs", "pause", False, "Jarvislabs price pages, 2026-09-20"),
-    ("azure", "deallocate", False, "azure-sdk-for-python issue 17619"),
-    ("runpod-secure", "api_stop", False, "runpod/docs pods/pricing.mdx"),
-    ("runpod-community", "api_stop", False, "runpod/docs pods/pricing.mdx"),
-    ("vast", "api_stop", False, "vast-ai/docs guides/instances/pricing.mdx"),
-    ("crusoe", "api_stop", False, "Crusoe support article, 2026-04-27"),
-    ("autodl", "api_stop", False, "remote-gpu-trainer, profile autodl, 2026-06"),
-    ("gpushare", "api_stop", False, "remote-gpu-trainer, profile gpushare, 2026-06"),
-    ("salad", "api_stop", False, "Salad price page, 2026"),
-    ("scaleway", "api_stop", False, "scaleway/docs-content PR 5727, 2025-10"),
-    ("denvr", "api_stop", False, "Denvr billing page, 2026"),
-    ("immers", "shelve", False, "immers.cloud billing page, 2026"),
-    ("tensordock", "shelve", False, "docs.tensordock.com, disassociate_resources true"),
-    ("hyperstack", "hibernate", False, "Hyperstack state table, 2026-08"),
-    ("barrack-ai", "hibernate", False, "barrack.ai state table, 2026"),
-    # it looks off and costs the full price
-    ("azure", "guest_shutdown", True, "azure-sdk-for-python issue 17619; AzureTRE 2419"),
-    ("azure", "api_stop", True, "cloud-custodian 2789; azure-cli PR 8097"),
-    ("hyperstack", "api_stop", True, "Hyperstack state table, 2026-08: SHUTOFF"),
-    ("barrack-ai", "api_stop", True, "barrack.ai state table, 2026: SHUTOFF"),
-    ("digitalocean", "api_stop", True, "digitalocean.com/community/questions, 2015-2025"),
-    ("digitalocean", "guest_shutdown", True, "digitalocean.com/community/questions, 2015-2025"),
-    ("vultr", "api_stop", True, "docs.vultr.com, 2025-09-15"),
-    ("linode", "api_stop", True, "github.com/dwyl/learn-devops/issues/62"),
-    ("ovh", "api_stop", True, "github.com/ovh/public-cloud-roadmap/issues/68"),
-    ("scaleway", "guest_shutdown", True, "Embassy-of-the-Free-Mind/sourcelibrary-v2 4909"),
-    ("denvr", "guest_shutdown", True, "Denvr billing page, 2026"),
-    ("nebius", "guest_shutdown", True, "Nebius docs, 2026-06: the shutdown reboots"),
-    ("lambda", "guest_shutdown", True, "remote-gpu-trainer, profile lambda, 2026-06"),
-    ("immers", "api_stop", True, "immers.cloud billing page, 2026"),
-    ("tensordock", "api_stop", True, "docs.tensordock.com, disassociate_resources false"),
-]
-
-
-@pytest.mark.parametrize(
-    ("key", "action", "bills_on", "source"),
-    GPU_BILLS_ON,
-    ids=[f"{key}-{action}" for key, action, _, _ in GPU_BILLS_ON],
-)
-def test_an_action_does_to_the_gpu_meter_what_the_provider_says(
-    key: str, action: ActionName, bills_on: bool, source: str
-) -> None:
-    owner = shipped(key)
-    state = state_after(owner, action)
-    usage = Usage(gpu_usd_per_hour=Decimal(3))
-    gpu = [line for line in hourly_lines(owner, state, usage) if line.kind == "gpu"]
-    assert [(line.usd_per_hour, line.certain) for line in gpu] == (
-        [(Decimal(3), True)] if bills_on else []
-    ), source
 
 
 @pytest.mark.parametrize(
@@ -145,9 +87,7 @@ def test_a_stopped_ec2_machine_pays_its_disk_and_an_address_without_a_price() ->
     # case 22: 500 GB x 0.08 = 40.00 a month = 40/730 = 0.054795 an hour, and the Elastic IP
     source = "github.com/QT-DevOps/DevOpsIssues/issues/231"
     aws = shipped("aws")
-    gp3 = meter(
-        "disk", usd="0.08", per="gb_month", month_hours="730", states=("stopped_released",)
-    )
+    gp3 = meter("disk", usd="0.08", per="gb_month", month_hours="730", states=("stopped_released",))
     address = meter("public_ip", states=("running", "stopped_released"))
     usage = Usage(gpu_usd_per_hour=Decimal("1.00"), disk_gb=Decimal(500), ips=1)
     state = state_after(aws, "api_stop")

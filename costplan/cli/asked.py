@@ -1,0 +1,270 @@
+"""From the words of a command line to the question, and from the question to the answer."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timezone
+from decimal import Decimal, InvalidOperation
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from costplan import catalog as catalogs
+from costplan.answer import answer
+from costplan.disk import disk_for
+from costplan.errors import InputError, LimitError, UnknownError, nearest
+from costplan.estimate import Estimator, LeftOutOffer, Priced, Question
+from costplan.jobfile import read_job
+from costplan.offerfile import read_offers
+from costplan.ranking import Ranking, SortBy, rank
+from costplan.seen import SKU as SEEN
+from costplan.seen import neutral_provider, seen_offer
+from costplan.unpriced import KnownPrices
+from costplan.work import settle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from costplan.catalog import Catalog
+    from costplan.records.jobs import Job
+    from costplan.records.offers import Offer
+    from costplan.records.results import Estimate
+    from costplan.work import Work
+
+
+class Asked(NamedTuple):
+    """A command line of `costplan estimate`; texts stay texts until they are checked."""
+
+    job: str | None = None
+    settings: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+    gpu_count: int | None = None
+    providers: tuple[str, ...] = ()
+    spot: bool | None = None
+    max_hours: float | None = None
+    max_usd: str | None = None
+    balance_usd: str | None = None
+    disk_gb: str | None = None
+    rate_usd_per_hour: str | None = None
+    storage_usd_per_gb_month: str | None = None
+    ingress_usd_per_gb: str | None = None
+    quoted_disk_gb: str | None = None
+    offers: str | None = None
+    on: str | None = None
+    sort: SortBy = "total"
+    limit: int = 10
+    strict: bool = False
+    explain: str | None = None
+    pricing: Path | None = None
+
+    def echoed(self) -> dict[str, Any]:
+        """Return what was asked, without what was not."""
+        found = self._asdict()
+        return {key: value for key, value in found.items() if value not in (None, ())}
+
+
+def estimated(asked: Asked) -> Estimate:
+    """Return the answer to a command line.
+
+    Raises:
+        InputError: Something in it cannot be used as it stands.
+        UnknownError: Nobody sells what is asked for, or the job does not say how fast it is.
+        LimitError: A limit leaves nothing.
+    """
+    if asked.offers == "-" and asked.job == "-":
+        raise InputError("job and offers cannot both come from standard input")
+    today = datetime.now(tz=timezone.utc)
+    on = _day(asked.on) or today.date()
+    catalog = catalogs.load(catalogs.folder(asked.pricing))
+    job = read_job(asked.job, settings=asked.settings, flags=_job_flags(asked))
+    work = _keyed(settle(job), catalog)
+    seen, catalog = _seen(asked, catalog, on)
+    listed = catalog.offers_on(on)
+    question = _question(asked, job, work, catalog, on, KnownPrices(listed, catalog.providers))
+    found: Iterable[Offer | LeftOutOffer]
+    if asked.offers is not None:
+        found = read_offers(asked.offers, catalog=catalog, now=today)
+    else:
+        found = listed
+    wanted = _matching(found, asked, catalog, filtered=seen is None)
+    estimator = Estimator(question)
+    pinned = frozenset({SEEN, *([asked.explain] if asked.explain else [])})
+    ranking = rank(
+        _priced(chain([seen] if seen else [], wanted), estimator),
+        by=asked.sort,
+        limit=asked.limit,
+        pinned=pinned,
+    )
+    if not ranking.total:
+        raise _nothing(ranking, asked)
+    if asked.explain is not None:
+        ranking = _only(ranking, asked.explain, listed)
+    step = min(provider.disk_step_gb for provider in catalog.providers.values())
+    return answer(question, ranking, disk_for(work, step_gb=step))
+
+
+def _priced(
+    offers: Iterable[Offer | LeftOutOffer], estimator: Estimator
+) -> Iterator[Priced | LeftOutOffer]:
+    for offer in offers:
+        if isinstance(offer, LeftOutOffer):
+            yield offer
+        else:
+            yield from estimator.price(offer)
+
+
+def _job_flags(asked: Asked) -> dict[str, Any]:
+    return {
+        "disk_gb": asked.disk_gb,
+        "deadline_hours": asked.max_hours,
+        "budget_usd": asked.max_usd,
+        "interruptible": asked.spot,
+    }
+
+
+def _keyed(work: Work, catalog: Catalog) -> Work:
+    return work._replace(card=catalog.card_key(work.card))
+
+
+def _question(
+    asked: Asked, job: Job, work: Work, catalog: Catalog, on: date, known: KnownPrices
+) -> Question:
+    return Question(
+        work=work,
+        on=on,
+        catalog=catalog,
+        known=known,
+        max_hours=job.deadline_hours,
+        max_usd=job.budget_usd,
+        balance_usd=_money(asked.balance_usd, "--balance"),
+        interruptible=job.interruptible,
+        strict=asked.strict,
+    )
+
+
+def _seen(asked: Asked, catalog: Catalog, on: date) -> tuple[Offer | None, Catalog]:
+    """Return the offer that the flags describe, and the catalog with its provider."""
+    if asked.rate_usd_per_hour is None:
+        for value, flag in (
+            (asked.storage_usd_per_gb_month, "--storage-price"),
+            (asked.ingress_usd_per_gb, "--ingress-price"),
+            (asked.quoted_disk_gb, "--quoted-disk"),
+        ):
+            if value is not None:
+                raise InputError(f"{flag} describes an offer that you see", hint="add --rate")
+        return None, catalog
+    if len(asked.gpus) != 1:
+        raise InputError("--rate describes one offer", hint="say its card with one --gpu")
+    rate = _money(asked.rate_usd_per_hour, "--rate")
+    if not rate:
+        raise InputError("--rate 0: a price of nothing is a missing price")
+    if len(asked.providers) == 1:
+        provider = catalog.providers[catalog.provider_key(asked.providers[0])]
+    else:
+        provider = neutral_provider(on)
+        catalog = catalog.with_provider(provider)
+    offer = seen_offer(
+        provider,
+        card=catalog.card_key(asked.gpus[0]),
+        count=1 if asked.gpu_count is None else asked.gpu_count,
+        usd_per_hour=rate,
+        storage_usd_per_gb_month=_money(asked.storage_usd_per_gb_month, "--storage-price"),
+        ingress_usd_per_gb=_money(asked.ingress_usd_per_gb, "--ingress-price"),
+        quoted_disk_gb=_money(asked.quoted_disk_gb, "--quoted-disk"),
+        on=on,
+    )
+    return offer, catalog
+
+
+def _matching(
+    offers: Iterable[Offer | LeftOutOffer], asked: Asked, catalog: Catalog, *, filtered: bool
+) -> Iterator[Offer | LeftOutOffer]:
+    """Yield the offers that the filters let through; with --rate, its flags filter nothing."""
+    cards = {key for name in asked.gpus for key in catalog.keys_of(name)} if filtered else set()
+    providers = {catalog.provider_key(name) for name in asked.providers}
+    count = asked.gpu_count if filtered else None
+    for offer in offers:
+        if isinstance(offer, LeftOutOffer) or (
+            (not cards or offer.card in cards)
+            and (not providers or offer.provider in providers)
+            and (count is None or offer.count == count)
+        ):
+            yield offer
+
+
+def _nothing(ranking: Ranking, asked: Asked) -> LimitError | UnknownError:
+    """Return the error of an answer without offers: a limit, or nobody sells it."""
+    reasons = "; ".join(
+        f"{r.offers}: {r.text}" + (f" ({r.example}: {r.detail})" if r.detail else "")
+        for r in ranking.left_out
+    )
+    if any(reason.limit for reason in ranking.left_out):
+        return LimitError(f"no offer is within the limits ({reasons})")
+    if reasons:
+        return UnknownError(f"no offer fits this job ({reasons})")
+    what = ", ".join(
+        text
+        for text in (
+            " or ".join(asked.gpus),
+            f"{asked.gpu_count} GPUs" if asked.gpu_count else "",
+            f"at {' or '.join(asked.providers)}" if asked.providers else "",
+            f"on {asked.on}" if asked.on else "",
+        )
+        if text
+    )
+    return UnknownError(
+        f"nobody in the price folder sells {what or 'anything'} this way",
+        hint="leave a filter out, or state an offer you see with --rate",
+    )
+
+
+def _only(ranking: Ranking, sku: str, listed: Iterable[Offer]) -> Ranking:
+    """Return the ranking with only `sku` in it.
+
+    Raises:
+        InputError: There is no such offer.
+        LimitError: A limit leaves it out.
+        UnknownError: It cannot be priced.
+    """
+    keep = [
+        (priced, place)
+        for priced, place in zip(ranking.shown, ranking.ranks, strict=True)
+        if priced.machine.offer.sku == sku or priced.machine.offer.id == sku
+    ]
+    if keep:
+        return ranking._replace(
+            shown=[priced for priced, _ in keep], ranks=[place for _, place in keep]
+        )
+    for reason in ranking.left_out:
+        if reason.example == sku:
+            kind = LimitError if reason.limit else UnknownError
+            raise kind(f"{sku} is left out: {reason.text} {reason.detail or ''}".rstrip())
+    raise InputError(
+        f"no offer {sku!r} in this answer",
+        hint=nearest(sku, [offer.sku for offer in listed]) or "a filter or a limit leaves it out",
+    )
+
+
+def _money(text: str | None, flag: str) -> Decimal | None:
+    """Return an amount from a flag.
+
+    Raises:
+        InputError: It is no plain number, negative, or absurd.
+    """
+    if text is None:
+        return None
+    try:
+        amount = Decimal(text.removeprefix("$"))
+    except InvalidOperation:
+        raise InputError(f"{flag} {text}: not a number") from None
+    if not amount.is_finite() or not 0 <= amount <= 1_000_000_000:
+        raise InputError(f"{flag} {text}: not between 0 and 1,000,000,000")
+    return amount
+
+
+def _day(text: str | None) -> date | None:
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"--on {text}: not a day", hint="write YYYY-MM-DD") from None

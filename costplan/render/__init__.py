@@ -1,0 +1,1 @@
+"""Records -> text: tables for people, JSON and CSV for programs."""

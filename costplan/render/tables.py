@@ -1,0 +1,194 @@
+"""Estimates as tables on a terminal; the only owner of rich."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from costplan.render.numbers import (
+    age,
+    hours_range,
+    price,
+    quantity,
+    usd,
+    usd_range,
+)
+
+if TYPE_CHECKING:
+    from costplan.records.results import Estimate, Notice, Result
+
+PIPE_WIDTH: Final = 10_000
+"""Columns of a pipe: a number that is cut is a wrong number."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that never cuts a number: wide where the stream is no terminal."""
+    stream = sys.stderr if stderr else sys.stdout
+    piped = not stream.isatty() and "COLUMNS" not in os.environ
+    return Console(
+        stderr=stderr, width=PIPE_WIDTH if piped else None, highlight=False, soft_wrap=True
+    )
+
+
+def show_estimate(estimate: Estimate, *, explain: bool) -> None:
+    """Print the ranked table, or with `explain` every line of the results in it."""
+    out = console()
+    if explain:
+        for result in estimate.results:
+            _explain(out, estimate, result)
+    else:
+        out.print(_ranked(estimate))
+        marks = []
+        if any(result.unbeaten for result in estimate.results):
+            marks.append("* nobody is both cheaper and sooner")
+        if any(result.at_least for result in estimate.results):
+            marks.append(">= at least: a meter has no stated price")
+        if marks:
+            out.print("; ".join(marks))
+        shown = len(estimate.results)
+        if shown < estimate.offers_total:
+            out.print(f"{shown} of {estimate.offers_total} offers; --limit 0 for all")
+        first = estimate.results[0].sku if estimate.results else None
+        if first:
+            out.print(f"every line of one of them: --explain {first}")
+    _assumptions(out, estimate)
+
+
+def show_notices(found: tuple[Notice, ...]) -> None:
+    """Print each notice once, on standard error."""
+    err = console(stderr=True)
+    for notice in found:
+        err.print(Text(f"note: {notice.text}", style="yellow"))
+        if notice.what_to_do:
+            err.print(f"hint: {notice.what_to_do}", markup=False)
+
+
+def _table(*headers: tuple[str, bool]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name, right in headers:
+        table.add_column(name, justify="right" if right else "left", no_wrap=True)
+    return table
+
+
+def _ranked(estimate: Estimate) -> Table:
+    table = _table(
+        ("offer", False),
+        ("region", False),
+        ("sold as", False),
+        ("hours", True),
+        ("$/h", True),
+        ("total $ low - expected - high", True),
+        ("limited by", False),
+        ("checked", False),
+    )
+    for result in estimate.results:
+        total = result.total_usd
+        span = usd_range(total.low, total.expected, total.high)
+        table.add_row(
+            Text(f"{result.sku} *" if result.unbeaten else result.sku),
+            Text(_where(result)),
+            result.pricing,
+            hours_range(result.hours.low, result.hours.expected, result.hours.high),
+            usd(result.usd_per_hour),
+            Text(f">= {span}" if result.at_least else span, style="bold"),
+            result.limited_by,
+            age(result.age_days, result.date_precision),
+        )
+    return table
+
+
+def _where(result: Result) -> str:
+    """Return region, vCPUs and reliability, as far as the offer states them."""
+    parts = [result.region or ("-" if result.reliability is None else "")]
+    if result.reliability is not None:
+        parts += [f"{result.vcpus:g} vCPU"] if result.vcpus else []
+        parts.append(f"{result.reliability:.1%}")
+    return ", ".join(part for part in parts if part)
+
+
+def _explain(out: Console, estimate: Estimate, result: Result) -> None:
+    out.print(Text(f"{result.sku} ({result.pricing})", style="bold"))
+    table = _table(
+        ("line", False),
+        ("quantity", True),
+        ("unit", False),
+        ("$ per unit", True),
+        ("$", True),
+        ("$ low - high", True),
+        ("source", False),
+        ("as of", False),
+    )
+    for line in result.lines:
+        table.add_row(
+            line.name,
+            quantity(line.quantity),
+            line.unit,
+            price(line.unit_price_usd),
+            f"{line.cost_usd:.4f}",
+            f"{line.cost_low_usd:.4f} - {line.cost_high_usd:.4f}",
+            Text(line.source),
+            line.as_of.isoformat() if line.as_of else "-",
+        )
+    total = result.total_usd
+    table.add_row(
+        "total", "", "", "", f"{total.expected:.4f}", f"{total.low:.4f} - {total.high:.4f}",
+        style="bold",
+    )  # fmt: skip
+    out.print(table)
+    for text in _facts(estimate, result):
+        out.print(Text(text))
+    if result.rent_command:
+        out.print(Text(result.rent_command))
+
+
+def _facts(estimate: Estimate, result: Result) -> list[str]:
+    facts = [
+        f"hours until the result is uploaded: "
+        f"{hours_range(result.hours.low, result.hours.expected, result.hours.high)}, "
+        f"limited by: {result.limited_by}",
+        _disk(estimate, result),
+    ]
+    if result.stopped_usd_per_hour is not None:
+        facts.append(f"stopped: ${usd(result.stopped_usd_per_hour)}/h")
+    if result.timeout_s is not None and result.hung_usd is not None:
+        facts.append(
+            f"set timeout={result.timeout_s} ({result.timeout_s / 3600:.2f} h, expected x 1.5): "
+            f"a run that hangs until then bills ${usd(result.hung_usd)}"
+        )
+    else:
+        facts.append(
+            f"if nobody stops it: a night (14.5 h) ${usd(result.night_usd)}, "
+            f"a weekend (63 h) ${usd(result.weekend_usd)}"
+        )
+    if result.checkpoint_interval_s is not None:
+        facts.append(
+            f"checkpoint every {result.checkpoint_interval_s / 60:.1f} min (Young/Daly); "
+            f"{result.interruptions:.2f} interruptions expected"
+        )
+    if result.balance is not None:
+        facts.append(f"balance {result.balance}")
+    shape = [f"{result.vcpus:g} vCPU"] if result.vcpus else []
+    shape += [f"{result.ram_gb:g} GB RAM"] if result.ram_gb else []
+    shape += [f"reliability {result.reliability:.1%}"] if result.reliability is not None else []
+    if shape:
+        facts.append("machine: " + ", ".join(shape))
+    return facts
+
+
+def _disk(estimate: Estimate, result: Result) -> str:
+    parts = " + ".join(f"{part.name} {part.gb:g}" for part in estimate.disk_parts)
+    size = f"disk {result.disk_gb.normalize():f} GB"
+    why = "as given" if estimate.disk_given else f"({parts}) + {estimate.disk_headroom:.0%}"
+    return f"{size} = {why}; billed as allocated from the first minute, cannot be shrunk later"
+
+
+def _assumptions(out: Console, estimate: Estimate) -> None:
+    if estimate.assumed:
+        out.print(Text("assumed (half to double, unless it says otherwise): "))
+        for text in estimate.assumed:
+            out.print(Text(f"  {text}"))
