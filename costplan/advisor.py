@@ -19,9 +19,10 @@ def rebuild_usd(
 ) -> Decimal:
     """Return what a new box costs before it is where the old one was.
 
-    >>> rebuild_usd(running_usd_per_hour=Decimal("3.482778"), setup_hours=Decimal("0.25"),
-    ...     ingress_gb=Decimal(43), ingress_usd_per_gb=Decimal("0.003"))
-    Decimal('0.99969450')
+    >>> from decimal import Decimal
+    >>> round(rebuild_usd(running_usd_per_hour=Decimal("3.482778"), setup_hours=Decimal("0.25"),
+    ...     ingress_gb=Decimal(43), ingress_usd_per_gb=Decimal("0.003")), 6)
+    Decimal('0.999694')
     """
     return running_usd_per_hour * setup_hours + ingress_gb * ingress_usd_per_gb
 

@@ -123,15 +123,18 @@ def _cost_line(line: Line) -> CostLine:
         cost_usd=cost.expected,
         cost_low_usd=cost.low,
         cost_high_usd=cost.high,
+        part=line.part,
         source=line.price.source,
         as_of=line.price.as_of,
     )
 
 
 def limited_by(priced: Priced) -> str:
-    """Return what takes the most time: the GPU while it trains, or what surrounds it."""
+    """Return what takes the most time until the end: the GPU as it trains, or what surrounds it."""
     parts: dict[str, int] = {}
     for phase in priced.plan.phases():
+        if phase.part == "idle":
+            continue
         parts[phase.part] = parts.get(phase.part, 0) + phase.us[1]
     longest = max(parts, key=lambda part: parts[part])
     return "gpu" if longest == "training" else longest

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
         State,
     )
 
+ZERO: Final = Decimal(0)
+MICROSECOND_S: Final = Decimal("0.000001")
+
 # Units of a price: what it counts, and for how long.
 _DATA_UNIT: Final = {
     "gb_hour": "gb",
@@ -119,26 +122,30 @@ def billed_amount(meter: Meter, amount: Decimal) -> Decimal:
     raise InputError(f"{amount} is above the largest size sold, {meter.sizes_gb[-1]}")
 
 
-def tiered(meter: Meter, amount: Decimal) -> tuple[Decimal, Decimal] | None:
+def tiered(
+    meter: Meter, amount: Decimal, *, free: Decimal = ZERO
+) -> tuple[Decimal, Decimal] | None:
     """Return the least and the greatest price of `amount`; None where the price is unknown.
 
-    They differ only where two readings of the tiers exist (`tier_mode: unknown`).
+    They differ only where two readings of the tiers exist (`tier_mode: unknown`). The `free` part
+    comes off the cheapest end: what lies above it is priced from where it ends, as the invoices of
+    the big clouds do.
     """
+    paid = max(ZERO, amount - free)
     if not meter.tiers:
         if meter.usd is None:
             return None
-        cost = amount * meter.usd
-        return cost, cost
-    whole = (
-        amount
-        * max(
-            (tier for tier in meter.tiers if amount >= tier.above), key=lambda tier: tier.above
-        ).usd
+        return paid * meter.usd, paid * meter.usd
+    reached = max(tier.above for tier in meter.tiers if amount >= tier.above)
+    whole = paid * next(tier.usd for tier in meter.tiers if tier.above == reached)
+    uppers = [tier.above for tier in meter.tiers[1:]] + [max(amount, reached)]
+    marginal = sum(
+        (
+            max(ZERO, min(amount, upper) - max(free, tier.above)) * tier.usd
+            for tier, upper in zip(meter.tiers, uppers, strict=True)
+        ),
+        ZERO,
     )
-    marginal = Decimal(0)
-    borders = [tier.above for tier in meter.tiers[1:]]
-    for tier, upper in zip(meter.tiers, [*borders, amount], strict=True):
-        marginal += max(Decimal(0), min(amount, max(upper, tier.above)) - tier.above) * tier.usd
     if meter.tier_mode == "marginal":
         return marginal, marginal
     if meter.tier_mode == "whole":
@@ -151,23 +158,13 @@ def data_usd(
 ) -> tuple[Decimal, Decimal] | None:
     """Return the least and the greatest price of moving `size_gb`; None where it is unknown.
 
-    The free part, in the meter's unit, comes off the cheapest end: what lies above it is priced
-    from where the free part ends, as the invoices of the big clouds do.
-
     Args:
         meter: Of kind ingress, egress or inter_region.
         size_gb: Gigabytes of 10^9 bytes.
-        free_left: What is left of the free amount; all of it where not given.
+        free_left: What is left of the free amount, in the meter's unit; all where not given.
     """
-    amount = unit_amount(meter, size_gb)
-    free = (meter.free or Decimal(0)) if free_left is None else free_left
-    gross = tiered(meter, amount)
-    if gross is None or free == 0:
-        return gross
-    base = tiered(meter, min(amount, free))
-    if base is None:  # pragma: no cover - tiered() of the same meter was known above
-        return None
-    return gross[0] - base[0], gross[1] - base[1]
+    free = (meter.free or ZERO) if free_left is None else free_left
+    return tiered(meter, unit_amount(meter, size_gb), free=free)
 
 
 def counted_gb(meter: Meter, *, in_gb: Decimal, out_gb: Decimal) -> Decimal:
@@ -187,9 +184,10 @@ def hours_in(meter: Meter) -> Decimal:
 def hourly_usd(meter: Meter, amount: Decimal) -> tuple[Decimal, Decimal] | None:
     """Return the least and greatest price of `amount` (own unit) for an hour; None if unknown.
 
-    Stopped rate = GB x price / month hours is this function on a monthly disk meter.
+    Stopped rate = GB x price / month hours is this function on a monthly disk meter. An amount
+    that is free each month comes off first.
     """
-    price = tiered(meter, billed_amount(meter, amount))
+    price = tiered(meter, billed_amount(meter, amount), free=meter.free or ZERO)
     if price is None:
         return None
     if meter.per in _PER_SECOND:  # times 3,600, exactly, instead of divided by 1/3,600
@@ -216,8 +214,10 @@ def rounded_hours(held_hours: Decimal, step_s: Decimal | None) -> Decimal:
     """Return `held_hours` rounded up to whole steps; a step of a month is paid ahead."""
     if step_s is None:
         return held_hours
-    step_hours = step_s / SECONDS_PER_HOUR
-    return (held_hours / step_hours).to_integral_value(ROUND_CEILING) * step_hours
+    # To the microsecond first: 7 minutes are no exact number of hours, but 7 whole minutes.
+    held_s = (held_hours * SECONDS_PER_HOUR).quantize(MICROSECOND_S)
+    steps = (held_s / step_s).to_integral_value(ROUND_CEILING)
+    return steps * step_s / SECONDS_PER_HOUR
 
 
 def requote(

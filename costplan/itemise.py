@@ -27,7 +27,7 @@ from costplan.units import decimal, hours
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from costplan.phases import Frame, Micros, Moved, Phase, Plan
+    from costplan.phases import Frame, Micros, Moved, Part, Phase, Plan
     from costplan.rates import Machine, Meters
     from costplan.records.providers import Meter, Rounding, State
 
@@ -61,6 +61,7 @@ class Line(NamedTuple):
     quantity: Span
     unit: str
     price: Price
+    part: Part
 
     def cost(self) -> Span:
         """Return quantity times price, low with low and high with high."""
@@ -174,7 +175,7 @@ def lines(
     """Return every cost line of the job on `machine`; they add up to `total`."""
     meters, phases = machine.meters, plan.phases()
     result = [
-        Line(phase.name, _in_hours(counted), "h", found.gpu)
+        Line(phase.name, _in_hours(counted), "h", found.gpu, phase.part)
         for phase in phases
         if (counted := counted_us((phase,), meters.gpu_counts))[2]
     ]
@@ -184,7 +185,7 @@ def lines(
         month = exactly(found.month_hours)
         quantity = held.times(exactly(machine.disk_gb / found.month_hours))
         price = found.disk._replace(usd=found.disk.usd.times(month))
-        result.append(Line("disk", quantity, "GB-month", price))
+        result.append(Line("disk", quantity, "GB-month", price, "storage"))
     running = _in_hours(counted_us(phases, meters.gpu_counts))
     beside = _beside(machine, running, kept)
     if isinstance(beside, Refused):
@@ -199,7 +200,9 @@ def lines(
             return Refused(f"no price of {kind} is known anywhere")
         if price_of.usd.high:
             found_gb = ((item.name, _counted_gb(item, meter)) for item in moved)
-            result += [Line(name, gb, "GB", price_of) for name, gb in found_gb if gb.high]
+            result += [
+                Line(name, gb, "GB", price_of, "traffic") for name, gb in found_gb if gb.high
+            ]
     return result
 
 
@@ -212,12 +215,12 @@ def _rounding_lines(machine: Machine, found: Rates, used: Micros) -> list[Line]:
     price = found.gpu._replace(source=rounding.source, as_of=rounding.as_of)
     if any(more):
         name = "rounding up" if min(more) >= 0 else "monthly cap"
-        result.append(Line(name, more, "h", price))
+        result.append(Line(name, more, "h", price, "rounding"))
     if rounding.minimum_usd is not None:
         costs = [hours(us) * usd for us, usd in zip(billed, found.gpu.usd, strict=True)]
         least = Span(*(minimum_charge(cost, rounding) - cost for cost in costs))
         if any(least):
-            result.append(Line("least charge", least, "$", price._replace(usd=ONE)))
+            result.append(Line("least charge", least, "$", price._replace(usd=ONE), "rounding"))
     return result
 
 
@@ -225,7 +228,7 @@ def _beside(machine: Machine, running: Span, kept: Kept) -> list[Line] | Refused
     """Return CPU, RAM, addresses, fees and kept volumes, where they bill beside the GPU."""
     meters = machine.meters
     result = [
-        Line(name, running.times(exactly(amount)), unit, price)
+        Line(name, running.times(exactly(amount)), unit, price, "machine")
         for name, amount, unit, price in core_prices(machine)
     ]
     for meter in meters.pieces:
@@ -233,12 +236,12 @@ def _beside(machine: Machine, running: Span, kept: Kept) -> list[Line] | Refused
         if price is None:
             return Refused(f"no price of {meter.kind} is known anywhere")
         name = "public IP" if meter.kind == "public_ip" else "fee"
-        result.append(Line(name, running, "h", price))
+        result.append(Line(name, running, "h", price, "machine"))
     if kept.gb:
         volume = _volume_price(meters, kept.gb)
         if volume is None:
             return Refused("no price of a volume is known anywhere")
-        result.append(Line("volume", exactly(kept.gb * kept.hours), "GB-h", volume))
+        result.append(Line("volume", exactly(kept.gb * kept.hours), "GB-h", volume, "storage"))
     return result
 
 

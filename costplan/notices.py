@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from costplan.predict import TIME_HIGH, TIME_LOW
@@ -43,16 +44,19 @@ def notices(question: Question, ranking: Ranking, results: Sequence[Result]) -> 
 
 
 def _set_up(results: Sequence[Result]) -> Iterator[Notice]:
-    if results and results[0].limited_by in ("set-up", "overhead", "transfer", "idle"):
-        first = results[0]
-        training = sum(
-            line.cost_usd for line in first.lines if line.name in ("training", "validation")
-        )
-        share = float(training / first.total_usd.expected) if first.total_usd.expected else 0.0
+    """Yield that getting ready costs more than training, where it does on the first offer."""
+    if not results:
+        return
+    first = results[0]
+    set_up, training = (
+        sum((line.cost_usd for line in first.lines if line.part in parts), Decimal(0))
+        for parts in (("set-up", "transfer"), ("training",))
+    )
+    if set_up > training:
         yield Notice(
             kind="set-up",
-            text=f"training is {share:.0%} of the bill on {first.sku}; "
-            f"most of the time goes to: {first.limited_by}",
+            text=f"set-up costs more than training on {first.sku}: "
+            f"${set_up:.3f} against ${training:.3f} of ${first.total_usd.expected:.3f}",
             what_to_do="several runs on one set-up (runs: N) share it",
         )
 

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from costplan.records.providers import Meter, Provider, State
     from costplan.work import Work
 
-Part = Literal["set-up", "transfer", "overhead", "training", "interruptions", "idle"]
+Part = Literal[
+    "set-up", "transfer", "overhead", "training", "interruptions", "idle",  # of the time
+    "rounding", "storage", "traffic", "machine",  # of the bill only
+]  # fmt: skip
+"""What a phase or a cost line is for."""
 
 # Lines that nobody states, in Mbit/s: (slow, expected, fast). Chosen; an offer's own figure and
 # the job's own line win.

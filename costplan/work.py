@@ -46,6 +46,10 @@ DEFAULT_KEPT: Final = 2
 DEFAULT_HEADROOM: Final = 0.3
 DEFAULT_CORES: Final = 8
 DEFAULT_RAM_GB: Final = 32
+DEFAULT_LINE: Final = (
+    "line of a box whose offer states none: 500 Mbit/s down (200 to 1,000), 200 up (100 to 500)"
+)
+"""See `phases.DOWN_MBIT` and `phases.UP_MBIT`."""
 VALIDATION_HIGH_SHARE: Final = 0.05
 """Left-out validation: nothing expected, up to this share of the training in high."""
 PACKAGES_SHARE: Final = 0.5
@@ -121,6 +125,7 @@ def settle(job: Job) -> Work:
     dataset = guess("dataset_gb")
     environment = guess("environment_gb")
     runs_left = math.ceil(epochs_all / epochs)
+    said.append(DEFAULT_LINE)
     home = guess("home_mbit_per_s") if job.dataset_from == "home" else Guess(1, 1, 1)
     return Work(
         name=job.name or "job",

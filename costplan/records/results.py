@@ -61,6 +61,9 @@ class CostLine(Record):
     cost_usd: Decimal
     cost_low_usd: Decimal
     cost_high_usd: Decimal
+    part: str
+    """What it is for: set-up, transfer, training, overhead, interruptions, idle, rounding,
+    storage, traffic or machine."""
     source: str
     as_of: date | None
 
