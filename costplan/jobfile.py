@@ -14,14 +14,17 @@ if TYPE_CHECKING:
 
 
 def read_job(
-    source: str | None, *, settings: Sequence[str] = (), flags: Mapping[str, Any] | None = None
+    source: str | None,
+    *,
+    settings: Sequence[str] = (),
+    flags: Mapping[str, tuple[str, Any]] | None = None,
 ) -> Job:
     """Return the job in the file `source` (`-`: standard input), flags over settings over file.
 
     Args:
         source: Path of a YAML file, `-`, or None where settings say everything.
         settings: `key=value` texts, the value as YAML: `throughput={card: T4, step_s: 0.2}`.
-        flags: Values of flags that stand for job fields; None counts as not given.
+        flags: Flag -> the job field it stands for and its value; None counts as not given.
 
     Raises:
         InputError: The file or a setting cannot be used as it stands.
@@ -38,7 +41,10 @@ def read_job(
         yamlfile.build(Job, data, where=where, text=text)
     for setting in settings:
         data.update(_setting(setting))
-    data.update({key: value for key, value in (flags or {}).items() if value is not None})
+    for flag, (field, value) in (flags or {}).items():
+        if value is not None:
+            yamlfile.build(Job, {field: value}, where=f"{flag} {value}")
+            data[field] = value
     if not data:
         raise InputError(
             "no job: name a job file, or say it with --set",
@@ -46,8 +52,7 @@ def read_job(
         )
     if source not in (None, "-"):
         data.setdefault("name", Path(str(source)).stem)
-    changed = "flags" if settings or flags else where
-    return yamlfile.build(Job, data, where=changed, text=None if changed == "flags" else text)
+    return yamlfile.build(Job, data, where=where, text=text)
 
 
 def _setting(setting: str) -> dict[str, Any]:
@@ -56,5 +61,7 @@ def _setting(setting: str) -> dict[str, Any]:
         raise InputError(f"--set {setting}: not of the form key=value")
     if key not in Job.model_fields:
         raise InputError(f"--set {key}: unknown key", hint=nearest(key, Job.model_fields))
-    parsed = yamlfile.parse(f"{key}: {value}\n", where=f"--set {key}")
-    return dict(parsed)
+    where = f"--set {key}"
+    parsed = dict(yamlfile.parse(f"{key}: {value}\n", where=where))
+    yamlfile.build(Job, parsed, where=where)
+    return parsed

@@ -65,9 +65,10 @@ def _seen(ranking: Ranking, results: Sequence[Result]) -> Iterator[Notice]:
     for result in results:
         if result.sku == SEEN:
             yield Notice(kind="seen", text=f"seen is number {result.rank} of {ranking.total}")
-    for reason in ranking.left_out:
-        if reason.example == SEEN:
-            yield Notice(kind="seen", text=f"seen is left out: {reason.text}")
+    for gone in ranking.pinned_out:
+        if gone.sku == SEEN:
+            detail = f" ({gone.detail})" if gone.detail else ""
+            yield Notice(kind="seen", text=f"seen is left out: {gone.reason}{detail}")
 
 
 def _left_out(ranking: Ranking) -> Iterator[Notice]:

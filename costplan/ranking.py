@@ -40,6 +40,8 @@ class Ranking(NamedTuple):
     front: Front
     left_out: list[Reason]
     """Most frequent first."""
+    pinned_out: list[LeftOutOffer]
+    """The pinned ones among those left out."""
 
 
 class Front:
@@ -83,6 +85,7 @@ def rank(
     kept: list[tuple[tuple[object, ...], Priced]] = []
     reasons: Counter[str] = Counter()
     examples: dict[str, LeftOutOffer] = {}
+    pinned_out: list[LeftOutOffer] = []
     front = Front()
     ahead: list[tuple[object, ...]] = []
     total = 0
@@ -90,6 +93,8 @@ def rank(
         if isinstance(item, LeftOutOffer):
             reasons[item.reason] += 1
             examples.setdefault(item.reason, item)
+            if item.sku in pinned:
+                pinned_out.append(item)
             continue
         total += 1
         front.add(item.total.expected, item.hours[1])
@@ -117,6 +122,7 @@ def rank(
             Reason(text, count, examples[text].limit, examples[text].sku, examples[text].detail)
             for text, count in reasons.most_common()
         ],
+        pinned_out=pinned_out,
     )
 
 

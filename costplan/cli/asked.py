@@ -112,12 +112,12 @@ def _priced(
             yield from estimator.price(offer)
 
 
-def _job_flags(asked: Asked) -> dict[str, Any]:
+def _job_flags(asked: Asked) -> dict[str, tuple[str, Any]]:
     return {
-        "disk_gb": asked.disk_gb,
-        "deadline_hours": asked.max_hours,
-        "budget_usd": asked.max_usd,
-        "interruptible": asked.spot,
+        "--disk": ("disk_gb", asked.disk_gb),
+        "--max-hours": ("deadline_hours", asked.max_hours),
+        "--max-usd": ("budget_usd", asked.max_usd),
+        "--spot": ("interruptible", asked.spot),
     }
 
 
@@ -201,11 +201,11 @@ def _nothing(ranking: Ranking, asked: Asked) -> LimitError | UnknownError:
         return LimitError(f"no offer is within the limits ({reasons})")
     if reasons:
         return UnknownError(f"no offer fits this job ({reasons})")
-    what = ", ".join(
+    what = " ".join(
         text
         for text in (
             " or ".join(asked.gpus),
-            f"{asked.gpu_count} GPUs" if asked.gpu_count else "",
+            f"by {asked.gpu_count}" if asked.gpu_count else "",
             f"at {' or '.join(asked.providers)}" if asked.providers else "",
             f"on {asked.on}" if asked.on else "",
         )
@@ -234,10 +234,11 @@ def _only(ranking: Ranking, sku: str, listed: Iterable[Offer]) -> Ranking:
         return ranking._replace(
             shown=[priced for priced, _ in keep], ranks=[place for _, place in keep]
         )
-    for reason in ranking.left_out:
-        if reason.example == sku:
-            kind = LimitError if reason.limit else UnknownError
-            raise kind(f"{sku} is left out: {reason.text} {reason.detail or ''}".rstrip())
+    for gone in ranking.pinned_out:
+        if gone.sku == sku:
+            kind = LimitError if gone.limit else UnknownError
+            detail = f" ({gone.detail})" if gone.detail else ""
+            raise kind(f"{sku} is left out: {gone.reason}{detail}")
     raise InputError(
         f"no offer {sku!r} in this answer",
         hint=nearest(sku, [offer.sku for offer in listed]) or "a filter or a limit leaves it out",

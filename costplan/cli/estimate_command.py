@@ -44,7 +44,9 @@ def estimate(
         list[str] | None,
         typer.Option(metavar="CARD", help="Only this card (repeatable), under any of its names."),
     ] = None,
-    count: Annotated[int | None, typer.Option(metavar="N", help="Only offers of N GPUs.")] = None,
+    count: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=1024, help="Only offers of N GPUs.")
+    ] = None,
     provider: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this provider (repeatable).")
     ] = None,
