@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from costplan.estimate import LeftOutOffer, Priced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from decimal import Decimal
 
 SortBy = Literal["total", "hours"]
+
+Key = tuple[Decimal | float, Decimal | float, str, str]
+Entry = tuple[Key, Priced]
 
 _SLACK: Final = 1_000
 """Offers collected beyond those wanted before the rest is dropped: sorting now and then is cheaper
@@ -66,11 +69,31 @@ class Front:
         return place < len(self._points) and self._points[place] == point
 
 
-def key(priced: Priced, by: SortBy) -> tuple[object, ...]:
+def key(priced: Priced, by: SortBy) -> Key:
     """Return what `priced` is sorted by: the number shown, then the other, then the sku."""
     usd, hours = priced.total.expected, priced.hours[1]
-    first = (usd, hours) if by == "total" else (hours, usd)
-    return (*first, priced.machine.offer.sku, priced.machine.pricing)
+    sku, pricing = priced.machine.offer.sku, priced.machine.pricing
+    return (usd, hours, sku, pricing) if by == "total" else (hours, usd, sku, pricing)
+
+
+class _Gone:
+    """Offers that are not in the answer, counted by reason."""
+
+    def __init__(self, pinned: frozenset[str]) -> None:
+        self._pinned = pinned
+        self._counts: Counter[str] = Counter()
+        self._examples: dict[str, LeftOutOffer] = {}
+        self.pinned: list[LeftOutOffer] = []
+
+    def add(self, offer: LeftOutOffer) -> None:
+        self._counts[offer.reason] += 1
+        self._examples.setdefault(offer.reason, offer)
+        if offer.sku in self._pinned:
+            self.pinned.append(offer)
+
+    def reasons(self) -> list[Reason]:
+        found = ((self._examples[text], count) for text, count in self._counts.most_common())
+        return [Reason(o.reason, count, o.limit, o.sku, o.detail) for o, count in found]
 
 
 def rank(
@@ -81,53 +104,37 @@ def rank(
     pinned: frozenset[str] = frozenset(),
 ) -> Ranking:
     """Return the best `limit` offers (0: all) in order, those with a pinned sku in any case."""
-    best: list[tuple[tuple[object, ...], Priced]] = []
-    kept: list[tuple[tuple[object, ...], Priced]] = []
-    reasons: Counter[str] = Counter()
-    examples: dict[str, LeftOutOffer] = {}
-    pinned_out: list[LeftOutOffer] = []
-    front = Front()
-    ahead: list[tuple[object, ...]] = []
-    total = 0
+    best: list[Entry] = []
+    kept: list[Entry] = []
+    keys: list[Key] = []  # of all, only where a pinned offer needs its place
+    gone, front, total = _Gone(pinned), Front(), 0
     for item in offers:
         if isinstance(item, LeftOutOffer):
-            reasons[item.reason] += 1
-            examples.setdefault(item.reason, item)
-            if item.sku in pinned:
-                pinned_out.append(item)
+            gone.add(item)
             continue
         total += 1
         front.add(item.total.expected, item.hours[1])
         entry = (key(item, by), item)
-        if pinned:
-            ahead.append(entry[0])
-            if item.machine.offer.sku in pinned:
-                kept.append(entry)
         best.append(entry)
+        if pinned:
+            keys.append(entry[0])
+            kept += [entry] if item.machine.offer.sku in pinned else []
         if limit and len(best) > limit + _SLACK:
             best = _first(best, limit)
     best = _first(best, limit)
-    places = {id(priced): place for place, (_, priced) in enumerate(best, 1)}
-    ahead.sort()
-    for entry_key, priced in kept:
-        if id(priced) not in places:
-            best.append((entry_key, priced))
-            places[id(priced)] = bisect_left(ahead, entry_key) + 1
+    places = dict(zip((entry[0] for entry in best), range(1, len(best) + 1), strict=True))
+    late = [entry for entry in kept if entry[0] not in places]
+    keys.sort()
     return Ranking(
-        shown=[priced for _, priced in best],
-        ranks=[places[id(priced)] for _, priced in best],
+        shown=[priced for _, priced in (*best, *late)],
+        ranks=[*places.values(), *(bisect_left(keys, entry[0]) + 1 for entry in late)],
         total=total,
         front=front,
-        left_out=[
-            Reason(text, count, examples[text].limit, examples[text].sku, examples[text].detail)
-            for text, count in reasons.most_common()
-        ],
-        pinned_out=pinned_out,
+        left_out=gone.reasons(),
+        pinned_out=gone.pinned,
     )
 
 
-def _first(
-    entries: list[tuple[tuple[object, ...], Priced]], limit: int
-) -> list[tuple[tuple[object, ...], Priced]]:
+def _first(entries: list[Entry], limit: int) -> list[Entry]:
     ordered = sorted(entries, key=lambda entry: entry[0])
     return ordered[:limit] if limit else ordered

@@ -38,11 +38,16 @@ die() {
 }
 
 check_python() {
-  version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>&1) ||
-    die 2 "$python does not run: $version" \
-      'this needs Python 3.10 or newer; PYTHON=/path/to/python3 names one'
-  "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
-    die 2 "this needs Python 3.10 or newer, and $python is $version; PYTHON=python3.X names another"
+  version=$("$python" -c '
+import sys
+print("%d.%d" % sys.version_info[:2])
+sys.exit(3 if sys.version_info < (3, 10) else 0)
+' 2>/dev/null)
+  case $? in
+    0) ;;
+    3) die 2 "this needs Python 3.10 or newer, and $python is $version; PYTHON=python3.X names another" ;;
+    *) die 2 "$python does not run: $("$python" -c '' 2>&1)" 'this needs Python 3.10 or newer' ;;
+  esac
 }
 
 # Two words: one for the place of the checkout, one for all that an environment depends on.

@@ -20,6 +20,8 @@ from costplan.render.numbers import (
 )
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from costplan.records.results import Estimate, Notice, Result
 
 PIPE_WIDTH: Final = 10_000
@@ -55,8 +57,9 @@ def show_estimate(estimate: Estimate, *, explain: bool) -> None:
             out.print(f"{shown} of {estimate.offers_total} offers; --limit 0 for all")
         first = estimate.results[0].sku if estimate.results else None
         if first:
+            out.print(Text(_disk(estimate, estimate.results[0].disk_gb)))
             out.print(f"every line of one of them: --explain {first}")
-    _assumptions(out, estimate)
+        _assumptions(out, estimate)
 
 
 def show_notices(found: tuple[Notice, ...]) -> None:
@@ -142,6 +145,7 @@ def _explain(out: Console, estimate: Estimate, result: Result) -> None:
     out.print(table)
     for text in _facts(estimate, result):
         out.print(Text(text))
+    _assumptions(out, estimate)
     if result.rent_command:
         out.print(Text(result.rent_command))
 
@@ -151,8 +155,9 @@ def _facts(estimate: Estimate, result: Result) -> list[str]:
         f"hours until the result is uploaded: "
         f"{hours_range(result.hours.low, result.hours.expected, result.hours.high)}, "
         f"limited by: {result.limited_by}",
-        _disk(estimate, result),
     ]
+    if any(line.part == "storage" for line in result.lines):
+        facts.append(_disk(estimate, result.disk_gb))
     if result.stopped_usd_per_hour is not None:
         facts.append(f"stopped: ${usd(result.stopped_usd_per_hour)}/h")
     if result.timeout_s is not None and result.hung_usd is not None:
@@ -180,9 +185,9 @@ def _facts(estimate: Estimate, result: Result) -> list[str]:
     return facts
 
 
-def _disk(estimate: Estimate, result: Result) -> str:
+def _disk(estimate: Estimate, disk_gb: Decimal) -> str:
     parts = " + ".join(f"{part.name} {part.gb:g}" for part in estimate.disk_parts)
-    size = f"disk {result.disk_gb.normalize():f} GB"
+    size = f"disk {disk_gb.normalize():f} GB"
     why = "as given" if estimate.disk_given else f"({parts}) + {estimate.disk_headroom:.0%}"
     return f"{size} = {why}; billed as allocated from the first minute, cannot be shrunk later"
 
