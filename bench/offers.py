@@ -61,14 +61,7 @@ PROVIDERS: Final = {**MARKETS, **CLOUDS}
 WITH_SPOT: Final = {"vast": 0.6, "aws": 0.5, "gcp": 0.5, "nebius": 0.3}
 """Share of the offers that can be had interruptibly too."""
 COUNTS: Final = {1: 55, 2: 15, 4: 15, 8: 15}
-REGIONS: Final = (
-    "Sweden, SE",
-    "Texas, US",
-    "Quebec, CA",
-    "Bulgaria, BG",
-    "Japan, JP",
-    "Norway, NO",
-)
+REGIONS: Final = ("Sweden, SE", "Texas, US", "Quebec, CA", "Bulgaria, BG", "Japan, JP")
 CLOUD_REGIONS: Final = ("us-east-1", "us-west-2", "eu-west-1", "eu-north-1", "ap-northeast-1")
 
 Offer = dict[str, "str | int | float"]

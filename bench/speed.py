@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import importlib.util
 import json
 import math
 import os
@@ -26,12 +25,12 @@ import time
 from datetime import datetime, timezone
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import offers as synthetic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parent
@@ -43,6 +42,8 @@ MARKERS: Final = ("<!-- results -->", "<!-- end of results -->")
 JOB: Final = "examples/ssd-coco.yaml"
 ON: Final = synthetic.CHECKED
 SIZES: Final = (1_000, 10_000, 100_000)
+MANY_RUNS: Final = 5
+BARE: Final = "python -c pass"
 INSTALL_S: Final = 1_200.0
 RUN_S: Final = 300.0
 
@@ -72,6 +73,7 @@ GPUHUNT_QUERY: Final = (
     "print(len(found))\n"
 )
 GPUHUNT_CATALOG: Final = "runpod.csv"
+WORK: Final = {"costplan": "estimate --offers", "gpuhunt": "catalog query"}
 
 
 class Tool(NamedTuple):
@@ -92,7 +94,7 @@ class Run(NamedTuple):
 
 
 class Command(NamedTuple):
-    """What is measured, and how its row is called."""
+    """What is timed, and how its row is called."""
 
     tool: Tool
     label: str
@@ -100,15 +102,50 @@ class Command(NamedTuple):
     aim_x: float | None = None
 
 
-class Series(NamedTuple):
-    """All measured runs of one command over one number of offers."""
+class Timed(NamedTuple):
+    """A command's runs, and each as a multiple of the bare interpreter just before it."""
+
+    command: Command
+    seconds: list[float]
+    multiples: list[float]
+
+
+class Asking(NamedTuple):
+    """A command over so many offers."""
 
     tool: Tool
     offers: int
+    words: tuple[str, ...]
+    variables: dict[str, str]
+
+
+class Series(NamedTuple):
+    """Its runs."""
+
+    asking: Asking
     ranked: int
     """Offers in the answer."""
     seconds: list[float]
     peak_mb: list[float]
+
+
+class Growth(NamedTuple):
+    """How a tool's time grows with the number of offers."""
+
+    tool: str
+    start_s: float
+    """With one offer."""
+    us_per_offer: dict[int, float]
+    exponent: float
+
+
+class Results(NamedTuple):
+    """All that was measured."""
+
+    conditions: str
+    timed: list[Timed]
+    series: list[Series]
+    failed: list[str]
 
 
 class Workplace(NamedTuple):
@@ -245,25 +282,31 @@ def workplace(folder: Path) -> Workplace:
     return Workplace(folder, {**kept, "HOME": str(home)})
 
 
-def run(place: Workplace, words: Sequence[str], *, keep: bool = False, **more: str) -> Run:
-    """Run `words` in the checkout; with `keep`, return what they print.
+def run(
+    place: Workplace,
+    words: Sequence[str | Path],
+    *,
+    keep: bool = False,
+    variables: Mapping[str, str] | None = None,
+) -> Run:
+    """Run `words` in the checkout and measure it; what it prints is thrown away.
 
     Args:
         place: From `workplace`.
         words: The command, its program a full path.
-        keep: Keep standard output and standard error instead of throwing them away.
-        more: Environment variables.
+        keep: Return what it prints on standard output.
+        variables: Of the environment, on top of those of `place`.
     """
     printed = place.folder / "printed"
-    with printed.open("wb") if keep else open(os.devnull, "wb") as out:  # noqa: PTH123
+    with (printed if keep else Path(os.devnull)).open("wb") as out:
         begun = time.perf_counter()
         process = subprocess.Popen(
             words,
             cwd=ROOT,
-            env={**place.environment, **more},
+            env={**place.environment, **(variables or {})},
             stdin=subprocess.DEVNULL,
             stdout=out,
-            stderr=subprocess.STDOUT if keep and "--format" not in words else subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         alarm = threading.Timer(RUN_S, os.kill, (process.pid, signal.SIGKILL))
         alarm.start()
@@ -271,7 +314,347 @@ def run(place: Workplace, words: Sequence[str], *, keep: bool = False, **more: s
         seconds = time.perf_counter() - begun
         alarm.cancel()
     process.returncode = os.waitstatus_to_exitcode(status)
-    unit = 1_000_000 if sys.platform == "darwin" else 1_000  # KiB elsewhere, taken as kB
-    peak_mb = usage.ru_maxrss / unit
+    peak_bytes = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     text = printed.read_text(encoding="utf-8", errors="replace") if keep else ""
-    return Run(seconds, peak_mb, process.returncode, text)
+    return Run(seconds, peak_bytes / 1e6, process.returncode, text)
+
+
+# Start-up
+
+
+def commands_of(tools: Iterable[Tool]) -> list[Command]:
+    """Return what is timed, the bare interpreter of each environment before its commands."""
+    found = []
+    for tool in tools:
+        found.append(Command(tool, BARE, (str(tool.bin / "python"), "-c", "pass")))
+        if tool.name == "costplan":
+            program, estimate = str(tool.bin / "costplan"), f"costplan estimate {JOB}"
+            words = (program, "estimate", JOB)
+            found += [
+                Command(tool, "costplan --help", (program, "--help"), HELP_X),
+                Command(tool, estimate, words, ESTIMATE_X),
+                Command(
+                    tool, f"{estimate} --format json", (*words, "--format", "json"), ESTIMATE_X
+                ),
+            ]
+        else:
+            first, *rest = PEERS[tool.name]
+            label = " ".join((first, *rest))
+            found.append(Command(tool, label, (str(tool.bin / first), *rest)))
+    return found
+
+
+def startup(place: Workplace, tools: Sequence[Tool], runs: int) -> tuple[list[Timed], list[str]]:
+    """Return the runs of every command, in turns, and a sentence for each that does not run."""
+    commands, failed = [], []
+    for command in commands_of(tools):
+        say(f"warm-up: {command.label} ({command.tool.name})")
+        status = run(place, command.words).status
+        if status == 0:
+            commands.append(command)
+        elif command.tool.name == "costplan":
+            raise SystemExit(f"{command.label}: exit {status}")
+        else:
+            failed.append(f"{command.label}: not run: exit {status}")
+    timed = [Timed(command, [], []) for command in commands]
+    for number in range(1, runs + 1):
+        say(f"start-up, run {number} of {runs}")
+        bare = math.nan
+        for one in timed:
+            seconds = run(place, one.command.words).seconds
+            bare = seconds if one.command.label == BARE else bare
+            one.seconds.append(seconds)
+            one.multiples.append(seconds / bare)
+    return timed, failed
+
+
+# Many offers
+
+
+def offer_commands(place: Workplace, tools: Sequence[Tool], size: int) -> list[Asking]:
+    """Return the commands over `size` offers, whose files are made here."""
+    found = []
+    for tool in tools:
+        if tool.name == "costplan":
+            file = place.folder / f"{size}.jsonl"
+            synthetic.write_jsonl(file, size)
+            words = (str(tool.bin / "costplan"), "estimate", JOB, "--offers", str(file))
+            found.append(Asking(tool, size, (*words, "--on", ON, "--format", "json"), {}))
+        elif tool.name == "gpuhunt":
+            folder = place.folder / str(size)
+            folder.mkdir()
+            synthetic.write_gpuhunt(folder / GPUHUNT_CATALOG, size)
+            python = str(tool.bin / "python")
+            variables = {"GPUHUNT_CATALOG_DIR": str(folder)}
+            found.append(Asking(tool, size, (python, "-c", GPUHUNT_QUERY), variables))
+    return found
+
+
+def answered(asking: Asking, out: str) -> int:
+    """Return how many offers are in the answer; each offer must be in it or left out.
+
+    An offer that is sold in two ways is two in the answer.
+    """
+    if asking.tool.name != "costplan":
+        return int(out)
+    answer = json.loads(out)
+    ranked = int(answer["offers_total"])
+    if ranked + sum(reason["count"] for reason in answer["left_out"]) < asking.offers:
+        raise SystemExit(f"costplan answers for fewer than {asking.offers} offers")
+    return ranked
+
+
+def many(
+    place: Workplace, tools: Sequence[Tool], sizes: Sequence[int], runs: int
+) -> tuple[list[Series], list[str]]:
+    """Return the runs over every number of offers, in turns, and who cannot."""
+    series, failed = [], []
+    for size in (1, *sizes):  # 1: what starting costs, offers or not
+        for asking in offer_commands(place, tools, size):
+            say(f"warm-up: {asking.tool.name}, {size:,} offers")
+            first = run(place, asking.words, keep=True, variables=asking.variables)
+            if first.status == 0:
+                series.append(Series(asking, answered(asking, first.out), [], []))
+            elif asking.tool.name == "costplan":
+                raise SystemExit(f"costplan over {size} offers: exit {first.status}")
+            else:
+                failed.append(f"{asking.tool.name}, {size:,} offers: not run: exit {first.status}")
+    for number in range(1, runs + 1):
+        say(f"many offers, run {number} of {runs}")
+        for one in series:
+            found = run(place, one.asking.words, variables=one.asking.variables)
+            one.seconds.append(found.seconds)
+            one.peak_mb.append(found.peak_mb)
+    return series, failed
+
+
+def growths(series: Sequence[Series]) -> list[Growth]:
+    """Return how each tool's time grows with the offers, its start-up taken off."""
+    found = []
+    for name in dict.fromkeys(one.asking.tool.name for one in series):
+        own = {s.asking.offers: median(s.seconds) for s in series if s.asking.tool.name == name}
+        start = own.pop(1, 0.0)
+        each = {size: (seconds - start) / (size - 1) for size, seconds in own.items()}
+        points = [
+            (math.log(size), math.log(seconds - start))
+            for size, seconds in own.items()
+            if seconds > start
+        ]
+        exponent = slope(points) if len(points) > 1 else math.nan
+        found.append(Growth(name, start, {n: s * 1e6 for n, s in each.items()}, exponent))
+    return found
+
+
+def slope(points: Sequence[tuple[float, float]]) -> float:
+    """Return the slope of the straight line nearest to `points`.
+
+    >>> slope([(0, 1), (1, 3), (2, 5)])
+    2.0
+    """
+    mean_x = sum(x for x, _ in points) / len(points)
+    mean_y = sum(y for _, y in points) / len(points)
+    across = sum((x - mean_x) ** 2 for x, _ in points)
+    return sum((x - mean_x) * (y - mean_y) for x, y in points) / across
+
+
+# Tables
+
+
+def judged(value: float, aim: float) -> str:
+    """Return `met` or `missed`."""
+    return "met" if value < aim else "**missed**"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table; all columns but the first two to the right."""
+    rule = ["---", "---", *["---:"] * (len(header) - 2)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (header, rule, *rows))
+
+
+def startup_table(timed: Sequence[Timed]) -> str:
+    """Return the start-up as Markdown."""
+    rows = []
+    for one in timed:
+        tool, times = one.command.tool, median(one.multiples)
+        aim = one.command.aim_x
+        rows.append(
+            (
+                f"`{one.command.label}`",
+                f"{tool.name} {tool.version}",
+                f"{median(one.seconds) * 1e3:,.0f}",
+                f"{min(one.seconds) * 1e3:,.0f}",
+                f"{times:.1f}",
+                "" if aim is None else f"< {aim:g}",
+                "" if aim is None else judged(times, aim),
+            )
+        )
+    header = ("command", "package", "median ms", "least ms", "x bare interpreter", "aim", "")
+    return table(header, rows)
+
+
+def many_row(one: Series, us_per_offer: Mapping[int, float]) -> tuple[str, ...]:
+    """Return the row of one tool over one number of offers."""
+    tool, size = one.asking.tool, one.asking.offers
+    seconds, peak_mb = median(one.seconds), median(one.peak_mb)
+    aimed = tool.name == "costplan" and size == MANY
+    both = seconds if peak_mb < MANY_MB else math.inf
+    return (
+        f"{tool.name} {WORK[tool.name]}",
+        tool.version,
+        f"{size:,}",
+        f"{one.ranked:,}",
+        f"{seconds:.2f}",
+        f"{us_per_offer[size]:.0f}" if size in us_per_offer else "",
+        f"{peak_mb:.0f}",
+        f"< {MANY_S:g} s, < {MANY_MB:g} MB" if aimed else "",
+        judged(both, MANY_S) if aimed else "",
+    )
+
+
+def many_table(series: Sequence[Series], found: Sequence[Growth]) -> str:
+    """Return the times over many offers as Markdown."""
+    each = {growth.tool: growth.us_per_offer for growth in found}
+    rows = [many_row(one, each[one.asking.tool.name]) for one in series]
+    header = (
+        "what",
+        "version",
+        "offers",
+        "in the answer",
+        "s",
+        "us an offer",
+        "peak MB",
+        "aim",
+        "",
+    )
+    return table(header, rows)
+
+
+def growth_lines(found: Sequence[Growth]) -> list[str]:
+    """Return a sentence on how each tool's time grows."""
+    return [
+        f"{g.tool}: {g.start_s:.2f} s to start, then time grows with offers to the power of "
+        f"{g.exponent:.2f} ({'linear' if g.exponent < LINEAR else '**more than linear**'}; "
+        f"aim < {LINEAR:g})."
+        for g in found
+    ]
+
+
+def report(results: Results) -> str:
+    """Return everything as Markdown."""
+    parts = [results.conditions]
+    if results.timed:
+        parts += ["Start-up:", startup_table(results.timed)]
+    if results.series:
+        found = growths(results.series)
+        parts += ["Many offers:", many_table(results.series, found), *growth_lines(found)]
+    parts += [f"- {text}" for text in results.failed]
+    return "\n\n".join(parts) + "\n"
+
+
+def as_json(results: Results) -> str:
+    """Return every single run."""
+    startup_runs = [
+        {
+            "command": one.command.label,
+            "package": f"{one.command.tool.name} {one.command.tool.version}",
+            "seconds": one.seconds,
+            "multiples_of_bare": one.multiples,
+            "aim_multiple": one.command.aim_x,
+        }
+        for one in results.timed
+    ]
+    offer_runs = [
+        {
+            "package": f"{one.asking.tool.name} {one.asking.tool.version}",
+            "offers": one.asking.offers,
+            "ranked": one.ranked,
+            "seconds": one.seconds,
+            "peak_mb": one.peak_mb,
+        }
+        for one in results.series
+    ]
+    growth = [found._asdict() for found in growths(results.series)]
+    body = {"conditions": results.conditions, "startup": startup_runs, "offers": offer_runs}
+    return json.dumps({**body, "growth": growth, "not_run": results.failed}, indent=1) + "\n"
+
+
+def write_readme(text: str) -> None:
+    """Put `text` between the markers of the README."""
+    old = README.read_text(encoding="utf-8")
+    before, _, rest = old.partition(MARKERS[0])
+    _, marker, after = rest.partition(MARKERS[1])
+    if not marker:
+        raise SystemExit(f"{README.name} has lost its markers")
+    new = f"{before}{MARKERS[0]}\n\n{text}\n{MARKERS[1]}{after}"
+    README.write_text(new, encoding="utf-8")
+
+
+# The whole
+
+
+def conditions(version: str, runs: int) -> str:
+    """Return on what and when it was measured."""
+    day = datetime.now(tz=timezone.utc).date().isoformat()
+    busy = f", load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
+    return (
+        f"{day}: costplan {version}, Python {platform.python_version()}, {os.cpu_count()} CPUs, "
+        f"{platform.system()} {platform.machine()}{busy}; medians of {runs} runs for start-up, "
+        f"{min(runs, MANY_RUNS)} for many offers."
+    )
+
+
+def parsed() -> argparse.Namespace:
+    """Return the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--runs", type=int, default=9, help="of each command (default 9)")
+    parser.add_argument("--skip-peers", action="store_true", help="only costplan")
+    parser.add_argument("--only", choices=("startup", "offers"), help="one of the two parts")
+    parser.add_argument(
+        "--quick", action="store_true", help=f"3 runs, and no more than {SIZES[-2]:,} offers"
+    )
+    parser.add_argument("--write", action="store_true", help="put the table into bench/README.md")
+    return parser.parse_args()
+
+
+def measured(asked: argparse.Namespace, place: Workplace) -> Results:
+    """Return what was asked for."""
+    tools, failed = [costplan()], []
+    for package in () if asked.skip_peers else PEERS:
+        if asked.only == "offers" and package != "gpuhunt":
+            continue
+        tool = peer(package)
+        if isinstance(tool, str):
+            failed.append(f"{package}: not run: {tool}")
+        else:
+            tools.append(tool)
+    runs = min(asked.runs, 3) if asked.quick else asked.runs
+    about = conditions(tools[0].version, runs)
+    timed: list[Timed] = []
+    series: list[Series] = []
+    if asked.only != "offers":
+        timed, no = startup(place, tools, runs)
+        failed += no
+    if asked.only != "startup":
+        sizes = SIZES[:-1] if asked.quick else SIZES
+        series, no = many(place, tools, sizes, min(runs, MANY_RUNS))
+        failed += no
+    return Results(about, timed, series, failed)
+
+
+def main() -> None:
+    """Measure and print."""
+    asked = parsed()
+    if asked.runs < 1:
+        raise SystemExit("--runs: at least 1")
+    with tempfile.TemporaryDirectory(prefix="costplan-bench-") as folder:
+        results = measured(asked, workplace(Path(folder)))
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(as_json(results), encoding="utf-8")
+    text = report(results)
+    print(text)
+    if asked.write:
+        write_readme(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from costplan import rates as prices
-from costplan.billing import Usage, hourly_lines, total_usd_per_hour
 from costplan.estimate import Priced, Question, itemised, runs_out
 from costplan.notices import notices
 from costplan.phases import staging_saves_s
@@ -20,6 +19,7 @@ from costplan.records.results import (
     Result,
     UsdRange,
 )
+from costplan.states import Usage, hourly_lines, total_usd_per_hour
 from costplan.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:

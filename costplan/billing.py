@@ -8,29 +8,24 @@ each of them (see `pricing/README.md`).
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, Decimal
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from costplan.errors import InputError, UnknownError
 from costplan.records.offers import STANDARD_MONTH_HOURS
 from costplan.units import GB_PER, SECONDS_PER_HOUR, US_PER_HOUR, US_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from costplan.records.providers import (
-        ActionName,
         Meter,
-        MeterKind,
-        Provider,
         Rounding,
-        State,
+        SpotTerms,
     )
 
 ZERO: Final = Decimal(0)
 MICROSECOND_S: Final = Decimal("0.000001")
 
 # Units of a price: what it counts, and for how long.
-_DATA_UNIT: Final = {
+DATA_UNIT: Final = {
     "gb_hour": "gb",
     "gib_hour": "gib",
     "gb_second": "gb",
@@ -47,36 +42,11 @@ _PER_SECOND: Final = frozenset({"second", "core_second", "gb_second", "gib_secon
 _PER_MONTH: Final = frozenset({"month", "gb_month", "gib_month"})
 
 
-class Usage(NamedTuple):
-    """What a machine has and uses while a meter runs."""
-
-    gpu_usd_per_hour: Decimal | None = None
-    """The hourly price without anything that another meter bills."""
-    disk_gb: Decimal = Decimal(0)
-    used_gb: Decimal | None = None
-    """For meters on used GB; the allocated size where left out."""
-    cores: Decimal = Decimal(0)
-    ram_gb: Decimal = Decimal(0)
-    volume_gb: Decimal = Decimal(0)
-    snapshot_gb: Decimal = Decimal(0)
-    ips: int = 0
-
-
-class HourlyLine(NamedTuple):
-    """One meter's price for an hour in one state."""
-
-    kind: MeterKind
-    usd_per_hour: Decimal | None
-    """None: it bills, and nobody says how much."""
-    certain: bool
-    """False: nobody says whether it bills in this state."""
-    source: str
-
-
-def billed_us(used_us: int, rounding: Rounding | None) -> int:
+def billed_us(used_us: int, rounding: Rounding | None, *, first: bool = True) -> int:
     """Return the microseconds billed for one start that lasted `used_us`.
 
-    An unstated step or minimum rounds nothing: the caller says that it is unstated.
+    An unstated step or minimum rounds nothing: the caller says that it is unstated. Where the
+    minimum holds once and not for each start, it is left out of all but the `first`.
 
     >>> billed_us(61_000_000, None)
     61000000
@@ -84,7 +54,7 @@ def billed_us(used_us: int, rounding: Rounding | None) -> int:
     if rounding is None or used_us == 0:
         return used_us
     billed = used_us
-    if rounding.minimum_s is not None:
+    if rounding.minimum_s is not None and (first or rounding.minimum_each_start):
         billed = max(billed, int(rounding.minimum_s * US_PER_S))
     if rounding.step_s is not None:
         step_us = int(rounding.step_s * US_PER_S)
@@ -105,7 +75,7 @@ def minimum_charge(cost_usd: Decimal, rounding: Rounding) -> Decimal:
 
 def unit_amount(meter: Meter, size_gb: Decimal) -> Decimal:
     """Convert gigabytes to the meter's own data unit (GB, GiB, TB of 1,000 or of 1,024)."""
-    return size_gb / GB_PER[_DATA_UNIT[meter.per]]
+    return size_gb / GB_PER[DATA_UNIT[meter.per]]
 
 
 def billed_amount(meter: Meter, amount: Decimal) -> Decimal:
@@ -128,7 +98,7 @@ def tiered(
     """Return the least and the greatest price of `amount`; None where the price is unknown.
 
     They differ only where two readings of the tiers exist (`tier_mode: unknown`). The `free` part
-    comes off the cheapest end: what lies above it is priced from where it ends, as the invoices of
+    uses up the first tiers: what lies above it is priced from where it ends, as the invoices of
     the big clouds do.
     """
     paid = max(ZERO, amount - free)
@@ -237,87 +207,12 @@ def requote(
     return headline_usd_per_hour + (disk_gb - quoted_disk_gb) * usd_per_gb_month / month_hours
 
 
-def state_after(provider: Provider, action: ActionName) -> State:
-    """Return the state in which `action` leaves a machine.
+def machine_bid(spot: SpotTerms, bid_usd_per_hour: Decimal, count: int) -> Decimal:
+    """Return what a bid costs for the whole machine of `count` GPUs.
 
     Raises:
-        UnknownError: The provider has no such action, or nobody says what it does.
+        UnknownError: Nobody says whether the provider's bids are per GPU or per machine.
     """
-    found = provider.actions.get(action)
-    if found is None:
-        known = ", ".join(sorted(provider.actions)) or "none"
-        raise UnknownError(
-            f"{provider.name} has no {action.replace('_', ' ')}", hint=f"its actions: {known}"
-        )
-    return found.state
-
-
-def meters_in(provider: Provider, state: State) -> tuple[tuple[Meter, bool], ...]:
-    """Return the meters that bill in `state`, each with whether that is certain."""
-    return tuple(
-        (meter, state in meter.states)
-        for meter in provider.meters
-        if state in meter.states or state in meter.states_unknown
-    )
-
-
-def hourly_lines(
-    provider: Provider, state: State, usage: Usage, *, meters: Sequence[Meter] | None = None
-) -> tuple[HourlyLine, ...]:
-    """Return what each meter bills for an hour in `state`, unknown prices as None.
-
-    Args:
-        provider: Whose states and meters hold.
-        state: Of the machine.
-        usage: What the machine has.
-        meters: In place of the provider's, where an offer has its own prices.
-    """
-    lines = []
-    for meter in meters if meters is not None else provider.meters:
-        certain = state in meter.states
-        if not certain and state not in meter.states_unknown:
-            continue
-        amount = _amount(meter, usage)
-        if amount is None:
-            continue
-        if meter.kind == "gpu":
-            price = usage.gpu_usd_per_hour
-        else:
-            both = hourly_usd(meter, amount)
-            price = None if both is None else both[1]
-        lines.append(HourlyLine(meter.kind, price, certain, meter.source))
-    return tuple(lines)
-
-
-def _amount(meter: Meter, usage: Usage) -> Decimal | None:
-    """Return how much of it the machine has, in the meter's unit; None for what it has not."""
-    if meter.kind == "gpu":
-        return Decimal(1)
-    if meter.kind == "fee":
-        return Decimal(1)
-    if meter.kind == "public_ip":
-        return Decimal(usage.ips) if usage.ips else None
-    if meter.kind == "cpu":
-        return usage.cores or None
-    size = {
-        "ram": usage.ram_gb,
-        "disk": usage.disk_gb,
-        "volume": usage.volume_gb,
-        "network_volume": usage.volume_gb,
-        "snapshot": usage.snapshot_gb,
-    }.get(meter.kind)
-    if meter.kind == "disk" and meter.basis == "used" and usage.used_gb is not None:
-        size = usage.used_gb
-    return unit_amount(meter, size) if size else None
-
-
-def total_usd_per_hour(lines: Iterable[HourlyLine]) -> Decimal | None:
-    """Return the sum of the certain lines; None where one of them has no price."""
-    total = Decimal(0)
-    for line in lines:
-        if not line.certain:
-            continue
-        if line.usd_per_hour is None:
-            return None
-        total += line.usd_per_hour
-    return total
+    if spot.bid_scope is None:
+        raise UnknownError(f"nobody says whether a bid is per GPU or per machine ({spot.source})")
+    return bid_usd_per_hour * count if spot.bid_scope == "per_gpu" else bid_usd_per_hour

@@ -42,7 +42,7 @@ def interrupted(
     Each interruption loses half an interval on average and the restart; interruptions arrive over
     the whole stretched run, so wall = work (1 + write/interval) / (1 - loss/mean).
     """
-    interval = interval_s or daly_interval_s(write_s, mean_s)
+    interval = min(interval_s or daly_interval_s(write_s, mean_s), work_s)
     writing = work_s * write_s / interval
     lost_each = (interval + write_s) / 2
     burden = (lost_each + restart_s) / mean_s

@@ -195,9 +195,9 @@ def data_price(meters: Meters, kind: MeterKind, gb: Span) -> Price | None:
     if meter is None or (meter.usd is None and not meter.tiers):
         return meters.likely(kind)
     each = []
-    for size, free_left in zip(gb, (None, None, Decimal(0)), strict=True):
+    for size, free_left, reading in zip(gb, (None, None, ZERO), (0, 1, 1), strict=True):
         cost = data_usd(meter, size, free_left=free_left)
-        each.append(Decimal(0) if not size or cost is None else cost[1] / size)
+        each.append(ZERO if not size or cost is None else cost[reading] / size)
     return Price(Span(*each), meter.source, meter.as_of)
 
 

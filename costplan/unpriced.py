@@ -39,7 +39,8 @@ def comparable_usd(meter: Meter) -> Decimal | None:
         each = meter.tiers[0].usd if meter.tiers else meter.usd
         return None if each is None else each / GB_PER[meter.per]
     one = meter.sizes_gb[0] if meter.sizes_gb else Decimal(1)
-    price = hourly_usd(meter, one)
+    # Without the free part: that the first TB is free at one place is no price of 0 elsewhere.
+    price = hourly_usd(meter.model_copy(update={"free": None}), one)
     if price is None:
         return None
     unit = meter.per.split("_", 1)[0]

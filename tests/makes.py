@@ -201,40 +201,46 @@ def _maybe(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.none() | values
 
 
+_MACHINES = st.fixed_dictionaries(
+    {
+        "card": st.sampled_from(CARDS),
+        "count": st.sampled_from(COUNTS),
+        "seconds_per_epoch": st.floats(1, 20_000),
+    }
+)
+_SAID = {
+    "runs": st.integers(1, 5),
+    "overhead_s": st.floats(0, 10_000),
+    "dataset_gb": st.floats(0, 500),
+    "unpacked_gb": st.floats(0, 500),
+    "dataset_from": st.sampled_from(("hub", "home", "origin", "volume")),
+    "home_mbit_per_s": st.floats(5, 1_000),
+    "checkpoint_gb": st.floats(0, 100),
+    "image_gb": st.floats(0, 40),
+    "environment_gb": st.floats(0, 50),
+    "setup_minutes": st.floats(0, 200),
+    "warmup_s": st.floats(0, 1_000),
+    "validation_s": st.floats(0, 1_000),
+    "idle_after_hours": st.floats(0, 20),
+    "push_every": st.integers(1, 10),
+    "checkpoint_minutes": st.floats(1, 100),
+    "interruption_hours": st.floats(0.5, 200),
+    "keep_gb": st.floats(0, 2_000),
+    "keep_days": st.floats(0, 60),
+    "disk_gb": st.integers(1, 2_000),
+    "vcpus": st.integers(1, 32),
+}
+_JOBS = st.fixed_dictionaries(
+    {"epochs": st.integers(1, 60), "throughput": _MACHINES}, optional=_SAID
+)
+
+
 @st.composite
 def jobs(draw: st.DrawFn) -> dict[str, Any]:
     """Draw the fields of a job: some left out, some guessed."""
-    fields: dict[str, Any] = {
-        "epochs": draw(st.integers(1, 60)),
-        "throughput": {
-            "card": draw(st.sampled_from(CARDS)),
-            "count": draw(st.sampled_from(COUNTS)),
-            "seconds_per_epoch": draw(st.floats(1, 20_000)),
-        },
-        "runs": draw(_maybe(st.integers(1, 5))),
-        "overhead_s": draw(_maybe(st.floats(0, 10_000))),
-        "dataset_gb": draw(_maybe(st.floats(0, 500))),
-        "unpacked_gb": draw(_maybe(st.floats(0, 500))),
-        "dataset_from": draw(_maybe(st.sampled_from(("hub", "home", "origin", "volume")))),
-        "home_mbit_per_s": draw(_maybe(st.floats(5, 1_000))),
-        "checkpoint_gb": draw(_maybe(st.floats(0, 100))),
-        "image_gb": draw(_maybe(st.floats(0, 40))),
-        "environment_gb": draw(_maybe(st.floats(0, 50))),
-        "setup_minutes": draw(_maybe(st.floats(0, 200))),
-        "warmup_s": draw(_maybe(st.floats(0, 1_000))),
-        "validation_s": draw(_maybe(st.floats(0, 1_000))),
-        "idle_after_hours": draw(_maybe(st.floats(0, 20))),
-        "push_every": draw(_maybe(st.integers(1, 10))),
-        "checkpoint_minutes": draw(_maybe(st.floats(1, 100))),
-        "interruption_hours": draw(_maybe(st.floats(0.5, 200))),
-        "keep_gb": draw(_maybe(st.floats(0, 2_000))),
-        "keep_days": draw(_maybe(st.floats(0, 60))),
-        "disk_gb": draw(_maybe(st.integers(1, 2_000))),
-        "vcpus": draw(_maybe(st.integers(1, 32))),
-    }
-    given = sorted(key for key in GUESSED if fields[key] is not None)
+    fields = draw(_JOBS)
+    given = sorted(set(GUESSED) & set(fields))
     guessed = draw(st.lists(st.sampled_from(given), unique=True)) if given else []
-    fields = {key: value for key, value in fields.items() if value is not None}
     return {**fields, "assumed": dict.fromkeys(guessed, "a guess")}
 
 

@@ -11,27 +11,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costplan.billing import (
-    HourlyLine,
-    Usage,
     billed_amount,
     billed_us,
     counted_gb,
     data_usd,
     held_usd,
-    hourly_lines,
     hourly_usd,
     hours_in,
-    meters_in,
     minimum_charge,
     requote,
     rounded_hours,
-    state_after,
     tiered,
-    total_usd_per_hour,
     unit_amount,
 )
 from costplan.errors import InputError, UnknownError
 from costplan.records.providers import State
+from costplan.states import (
+    HourlyLine,
+    Usage,
+    hourly_lines,
+    meters_in,
+    state_after,
+    total_usd_per_hour,
+)
 from costplan.units import hours
 
 if TYPE_CHECKING:
@@ -301,7 +303,7 @@ def test_above_the_largest_size_nothing_is_sold() -> None:
 
 @pytest.mark.parametrize("basis", ["allocated", "used"])
 def test_where_no_sizes_are_sold_the_amount_is_billed_as_it_is(basis: str) -> None:
-    assert billed_amount(meter("disk", usd="1", basis=basis), Decimal(33)) == 33
+    assert billed_amount(meter("disk", usd="1", per="gb_month", basis=basis), Decimal(33)) == 33
 
 
 THREE_TIERS = (

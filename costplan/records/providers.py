@@ -86,6 +86,15 @@ Hours = Annotated[Number, Field(ge=0, le=100_000)]
 Share = Annotated[Number, Field(ge=0, le=1)]
 
 
+_BY_SIZE = frozenset(
+    {"ram", "disk", "volume", "network_volume", "object", "snapshot"}
+    | {"ingress", "egress", "inter_region"}
+)
+_NOT_BY_SIZE = frozenset({"hour", "second", "month", "core_hour", "core_second"})
+_LEAST_STEP_S = Decimal("0.000001")
+"""A microsecond, the finest that anyone bills (TensorDock)."""
+
+
 class Tier(Record):
     """The price of what lies above a border."""
 
@@ -120,7 +129,7 @@ class Meter(Sourced):
     free_per: Literal["month", "start"] = "month"
     free_scope: str | None = None
     """Where the free amount or the price of 0 holds, for example `same region`."""
-    step_s: Annotated[Amount, Field(gt=0)] | None = None
+    step_s: Annotated[Amount, Field(ge=_LEAST_STEP_S)] | None = None
     """Rounding of this meter's time where it differs from the provider's; `month_hours` x 3,600
     bills whole months ahead."""
     counts: Literal["sum", "larger"] = "sum"
@@ -136,6 +145,9 @@ class Meter(Sourced):
         borders = [tier.above for tier in self.tiers]
         if borders and (borders[0] != 0 or borders != sorted(set(borders))):
             raise ValueError("tiers must start at 0 and ascend")
+        stated = self.usd is not None or self.tiers
+        if stated and self.kind in _BY_SIZE and self.per in _NOT_BY_SIZE:
+            raise ValueError(f"{self.kind} is priced per amount of data, not per {self.per}")
         if set(self.states) & set(self.states_unknown):
             raise ValueError("a state is either known to bill or unknown, not both")
         return self
@@ -144,7 +156,7 @@ class Meter(Sourced):
 class Rounding(Sourced):
     """How rented time becomes billed time."""
 
-    step_s: Annotated[Amount, Field(gt=0)] | None = None
+    step_s: Annotated[Amount, Field(ge=_LEAST_STEP_S)] | None = None
     """Rounded up to a multiple of this; left out where no source says."""
     minimum_s: Annotated[Amount, Field(ge=0)] | None = None
     minimum_usd: Price | None = None

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
+from typing import Literal
 
 import pytest
 
 from bills.samples import check, meter, one, provider, shipped
 from costplan.billing import (
-    Usage,
     billed_amount,
     held_usd,
-    hourly_lines,
     hourly_usd,
+    machine_bid,
     rounded_hours,
     tiered,
-    total_usd_per_hour,
     unit_amount,
 )
-from costplan.errors import InputError
+from costplan.errors import InputError, UnknownError
 from costplan.records.offers import DatedPrice, OfferEntry
+from costplan.records.providers import SpotTerms
+from costplan.states import Usage, hourly_lines, total_usd_per_hour
 from costplan.units import gigabytes
 
 
@@ -178,3 +179,26 @@ def test_a_rebuild_is_paid_at_the_price_of_its_own_day(
     cost = held_usd(meter("gpu", usd=usd_per_hour), Decimal(1), Decimal(24))
     check(cost, one_day, source=source)
     check((Decimal("1.7043") / Decimal("1.1378") - 1) * 100, "49.8", source=source)
+
+
+@pytest.mark.parametrize(
+    ("scope", "expected"),
+    [
+        # dstackai/dstack issue 1890: 8x A4000, shown 1.28, billed 10.24 = 1.28 x 8
+        ("per_gpu", "10.24"),
+        ("per_machine", "1.28"),
+    ],
+)
+def test_case_11_a_bid_is_for_one_gpu_or_for_the_machine(
+    scope: Literal["per_gpu", "per_machine"], expected: str
+) -> None:
+    terms = SpotTerms(
+        offered=True, bid_scope=scope, source="dstack issue 1890", as_of=date(2026, 6, 30)
+    )
+    assert machine_bid(terms, Decimal("1.28"), 8) == Decimal(expected)
+
+
+def test_case_11_a_bid_of_unstated_scope_is_refused() -> None:
+    terms = SpotTerms(offered=True, source="dstack issue 1890", as_of=date(2026, 6, 30))
+    with pytest.raises(UnknownError):
+        machine_bid(terms, Decimal("1.28"), 8)

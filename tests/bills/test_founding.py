@@ -12,8 +12,9 @@ import pytest
 
 from bills.samples import check, meter, one, shipped
 from costplan.advisor import border_hours, rebuild_usd
-from costplan.billing import Usage, hourly_lines, hourly_usd, requote, total_usd_per_hour
+from costplan.billing import hourly_usd, requote
 from costplan.errors import InputError
+from costplan.states import Usage, hourly_lines, total_usd_per_hour
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "founding.py"
 # 8 x 0.32 x 4/3 = 3.413333: the host's 0.32 and the market's third.

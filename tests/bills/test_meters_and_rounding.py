@@ -8,16 +8,8 @@ import pytest
 
 from bills.samples import check, meter, one, provider, rounding, shipped
 from costplan.advisor import border_hours
-from costplan.billing import (
-    Usage,
-    billed_us,
-    held_usd,
-    hourly_lines,
-    hourly_usd,
-    minimum_charge,
-    total_usd_per_hour,
-    unit_amount,
-)
+from costplan.billing import billed_us, held_usd, hourly_usd, minimum_charge, unit_amount
+from costplan.states import Usage, hourly_lines, total_usd_per_hour
 from costplan.units import gigabytes, hours, microseconds
 
 SIXTY_FOUR_GIB = gigabytes(Decimal(64), "gib")

@@ -8,15 +8,8 @@ from typing import NamedTuple
 import pytest
 
 from bills.samples import check, meter, one, provider
-from costplan.billing import (
-    Usage,
-    data_usd,
-    held_usd,
-    hourly_lines,
-    hourly_usd,
-    requote,
-    total_usd_per_hour,
-)
+from costplan.billing import data_usd, held_usd, hourly_usd, requote
+from costplan.states import Usage, hourly_lines, total_usd_per_hour
 
 
 class Quote(NamedTuple):

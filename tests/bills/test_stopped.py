@@ -12,16 +12,9 @@ import pytest
 
 from bills.samples import check, kinds, meter, one, priced, shipped
 from costplan.advisor import border_hours, rebuild_usd
-from costplan.billing import (
-    Usage,
-    held_usd,
-    hourly_lines,
-    hourly_usd,
-    meters_in,
-    state_after,
-    total_usd_per_hour,
-)
+from costplan.billing import held_usd, hourly_usd
 from costplan.errors import UnknownError
+from costplan.states import Usage, hourly_lines, meters_in, state_after, total_usd_per_hour
 
 if TYPE_CHECKING:
     from costplan.records.providers import State
