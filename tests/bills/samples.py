@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING
 
-from costplan import billing, catalog
+from costplan import catalog, states
 from costplan.records.providers import Meter, Provider, Rounding
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def priced(meters: Iterable[Meter], **usd: str) -> tuple[Meter, ...]:
 
 def kinds(owner: Provider, state: State) -> set[str]:
     """Return the kinds of meters that surely bill in `state`."""
-    return {each.kind for each, certain in billing.meters_in(owner, state) if certain}
+    return {each.kind for each, certain in states.meters_in(owner, state) if certain}
 
 
 def one(price: tuple[Decimal, Decimal] | None) -> Decimal:
