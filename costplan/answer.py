@@ -98,6 +98,7 @@ def result(question: Question, priced: Priced, rank: int, *, unbeaten: bool) -> 
         reliability=offer.reliability,
         lines=tuple(_cost_line(line) for line in itemised(priced)),
         stopped_usd_per_hour=_stopped(priced),
+        survivors=machine.meters.provider.destroy.survivors,
         night_usd=rate * NIGHT_HOURS,
         weekend_usd=rate * WEEKEND_HOURS,
         timeout_s=timeout_s,

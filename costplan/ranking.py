@@ -103,7 +103,7 @@ def rank(
     limit: int = 0,
     pinned: frozenset[str] = frozenset(),
 ) -> Ranking:
-    """Return the best `limit` offers (0: all) in order, those with a pinned sku in any case."""
+    """Return the best `limit` offers (0: all) in order, and those with a pinned sku or id."""
     best: list[Entry] = []
     kept: list[Entry] = []
     keys: list[Key] = []  # of all, only where a pinned offer needs its place
@@ -118,7 +118,8 @@ def rank(
         best.append(entry)
         if pinned:
             keys.append(entry[0])
-            kept += [entry] if item.machine.offer.sku in pinned else []
+            offer = item.machine.offer
+            kept += [entry] if offer.sku in pinned or offer.id in pinned else []
         if limit and len(best) > limit + _SLACK:
             best = _first(best, limit)
     best = _first(best, limit)

@@ -89,7 +89,6 @@ find_place() {
 }
 
 no_venv() {
-  [ -z "$1" ] || printf '%s\n' "$1" >&2
   if [ -e /etc/debian_version ]; then
     die 2 "$python cannot make a virtual environment; install: python$version-venv"
   fi
@@ -105,13 +104,13 @@ make_venv() {
   find_place "$name"
   if is_ready "$venv"; then return; fi
 
-  "$python" -c 'import ensurepip, venv' 2>/dev/null || no_venv ''
+  "$python" -c 'import venv; from ensurepip import bootstrap' 2>/dev/null || no_venv
   say "making $venv with Python $version"
   unfinished=$venv
   rm -rf -- "$venv" || exit 1
   if ! made=$("$python" -m venv -- "$venv" 2>&1); then
     case $made in
-      *ensurepip*) no_venv '' ;;
+      *'ensurepip is not'*) no_venv ;;
       *) die 2 "$python -m venv failed: $made" ;;
     esac
   fi

@@ -6,6 +6,7 @@ nothing takes time but the training, nothing is guessed. A test adds the one thi
 
 from __future__ import annotations
 
+import itertools
 from datetime import date
 from decimal import Decimal
 from functools import cache
@@ -168,14 +169,14 @@ def ways(asked: Question, *offers: Offer) -> list[Priced | LeftOutOffer]:
 def priced(asked: Question, rented: Offer) -> Priced:
     """Return an offer that is sold in one way, priced."""
     (item,) = ways(asked, rented)
-    assert isinstance(item, Priced), item
+    assert isinstance(item, Priced), item.reason
     return item
 
 
 def left(asked: Question, refused: Offer) -> LeftOutOffer:
     """Return why an offer that is sold in one way is left out."""
     (item,) = ways(asked, refused)
-    assert isinstance(item, LeftOutOffer), item
+    assert isinstance(item, LeftOutOffer), f"priced at {item.total.expected}"
     return item
 
 
@@ -249,96 +250,113 @@ def usd(most: str = "5") -> st.SearchStrategy[Decimal]:
     return st.decimals("0.0001", most, places=4)
 
 
-@st.composite
-def _states(draw: st.DrawFn, *more: str) -> dict[str, tuple[str, ...]]:
-    """Draw where a meter bills: while running, and in each other state surely, perhaps, or not."""
-    found = {state: draw(st.sampled_from(("states", "states_unknown", "no"))) for state in more}
-    found["running"] = draw(st.sampled_from(("states", "states", "states_unknown")))
-    return {
-        field: tuple(state for state in sorted(found) if found[state] == field)
-        for field in ("states", "states_unknown")
+def _states(*more: str, running: tuple[str, ...] = ("states", "states_unknown")) -> Any:
+    """Draw where a meter bills: while running, and in each of `more` surely, perhaps, or not."""
+    found = []
+    for rest in itertools.product(("states", "states_unknown", "no"), repeat=len(more)):
+        for where in running:
+            by_state = {**dict(zip(more, rest, strict=True)), "running": where}
+            found.append(
+                {
+                    field: tuple(state for state in by_state if by_state[state] == field)
+                    for field in ("states", "states_unknown")
+                }
+            )
+    return st.sampled_from(found)
+
+
+_BOOTS = ("loading_image", "booting")
+_METERS = {
+    "gpu": {"where": _states(*_BOOTS, "terminating", "idle_warm", running=("states",))},
+    "disk": {
+        "where": _states(*_BOOTS),
+        "usd": _maybe(usd("0.3")),
+        "per": st.sampled_from(("gb_month", "gib_month")),
+        "month_hours": st.sampled_from(("720", "730")),
+    },
+    **{
+        way: {
+            "where": _states("loading_image"),
+            "usd": st.sampled_from((None, "0", "0.01", "0.09")),
+            "per": st.sampled_from(("gb", "gib")),
+            "free": st.sampled_from((None, "0", "15", "200")),
+        }
+        for way in ("ingress", "egress")
+    },
+    "network_volume": {"usd": _maybe(usd("0.2")), "per": st.just("gb_month")},
+    "cpu": {"usd": _maybe(usd("0.05")), "per": st.just("core_hour"), "where": _states("idle_warm")},
+    "ram": {"usd": _maybe(usd("0.01")), "per": st.just("gib_hour"), "where": _states("idle_warm")},
+    "public_ip": {"usd": _maybe(usd("0.01")), "where": _states()},
+}
+_PROVIDERS = st.fixed_dictionaries(
+    {
+        "kind": st.sampled_from(("cloud", "marketplace", "serverless")),
+        "prices_set_by": st.sampled_from(("list", "market")),
+        "included": st.sampled_from(((), ("disk",), ("cpu", "ram"))),
+        "rounding": st.builds(
+            rounding,
+            step_s=st.sampled_from((None, "1", "60", "3600")),
+            minimum_s=st.sampled_from((None, "60", "3600")),
+            minimum_usd=st.sampled_from((None, "0.01", "5")),
+            month_cap_hours=st.sampled_from((None, "672")),
+        ),
+        "spot": st.fixed_dictionaries(
+            {
+                "offered": st.just(True),
+                "price": st.sampled_from(("list", "bid")),
+                "disk_kept": st.sampled_from((None, True, False)),
+                "hours_between_interruptions": st.sampled_from((None, 0.5, 3, 100)),
+                **{key: st.just(value) for key, value in HERE.items()},
+            }
+        ),
+        "serverless": st.sampled_from(
+            [{"idle_timeout_s": idle_s, **HERE} for idle_s in (None, 0, 5, 600)]
+        ),
+        "boot": st.sampled_from(
+            [None, *({"failure_share": f, "probe_minutes": 3, **HERE} for f in (0, 0.5, 1))]
+        ),
+        "disk_step_gb": st.sampled_from(("1", "10")),
     }
+)
+_PRICED = st.fixed_dictionaries({kind: st.fixed_dictionaries(f) for kind, f in _METERS.items()})
+_ALSO = st.sets(st.sampled_from(("cpu", "ram", "public_ip")))
 
 
 @st.composite
 def providers(draw: st.DrawFn) -> Provider:
     """Draw a provider with any mixture of meters, rounding and terms."""
-    kind = draw(st.sampled_from(("cloud", "marketplace", "serverless")))
-    boots = ("loading_image", "booting")
-    gpu_states = {**draw(_states(*boots, "terminating", "idle_warm"))}
-    gpu_states = {
-        "states": tuple({*gpu_states["states"], "running"}),
-        "states_unknown": tuple({*gpu_states["states_unknown"]} - {"running"}),
-    }
+    also = draw(_ALSO)
     meters = [
-        meter("gpu", **gpu_states),
-        meter(
-            "disk",
-            usd=draw(_maybe(usd("0.3"))),
-            per=draw(st.sampled_from(("gb_month", "gib_month"))),
-            month_hours=draw(st.sampled_from(("720", "730"))),
-            **draw(_states(*boots)),
-        ),
-        *(
-            meter(
-                way,
-                usd=draw(_maybe(st.just(Decimal(0)) | usd("0.1"))),
-                per=draw(st.sampled_from(("gb", "gib"))),
-                free=draw(_maybe(st.integers(0, 200).map(Decimal))),
-                **draw(_states("loading_image")),
-            )
-            for way in ("ingress", "egress")
-        ),
-        meter("network_volume", usd=draw(_maybe(usd("0.2"))), per="gb_month"),
+        meter(kind, **fields.pop("where", {}), **fields)
+        for kind, fields in draw(_PRICED).items()
+        if kind not in ("cpu", "ram", "public_ip") or kind in also
     ]
-    if draw(st.booleans()):
-        meters += [meter("cpu", usd=draw(_maybe(usd("0.05"))), per="core_hour")]
-        meters += [meter("ram", usd=draw(_maybe(usd("0.01"))), per="gib_hour")]
-    if draw(st.booleans()):
-        meters.append(meter("public_ip", usd=draw(_maybe(usd("0.01"))), **draw(_states())))
-    return provider(
-        *meters,
-        kind=kind,
-        prices_set_by=draw(st.sampled_from(("list", "market"))),
-        included=draw(st.sampled_from(((), ("disk",), ("cpu", "ram")))),
-        rounding=rounding(
-            step_s=draw(_maybe(st.sampled_from(("1", "60", "3600")))),
-            minimum_s=draw(_maybe(st.sampled_from(("60", "3600")))),
-            minimum_usd=draw(_maybe(st.sampled_from(("0.01", "5")))),
-            month_cap_hours=draw(_maybe(st.just("672"))),
-        ),
-        spot={
-            "offered": True,
-            "price": draw(st.sampled_from(("list", "bid"))),
-            "disk_kept": draw(st.none() | st.booleans()),
-            "hours_between_interruptions": draw(_maybe(st.floats(0.5, 100))),
-            **HERE,
-        },
-        serverless={"idle_timeout_s": draw(_maybe(st.floats(0, 600))), **HERE},
-        boot=draw(
-            _maybe(st.just({"failure_share": 0.5, "probe_minutes": 3, **HERE}))
-            | st.just({"failure_share": 1, "probe_minutes": 3, **HERE})
-        ),
-        disk_step_gb=draw(st.sampled_from(("1", "10"))),
-    )
+    return provider(*meters, **draw(_PROVIDERS))
+
+
+_OFFERS = st.fixed_dictionaries(
+    {
+        "card": st.sampled_from(CARDS),
+        "count": st.sampled_from(COUNTS),
+        "checked": st.dates(date(2026, 9, 1), ON),
+    },
+    optional={
+        "quoted_disk_gb": st.sampled_from((0, 5, 250)),
+        "storage_usd_per_gb_month": usd("0.4"),
+        "month_hours": st.sampled_from((720, 730)),
+        "ingress_usd_per_gb": usd("0.03"),
+        "egress_usd_per_gb": usd("0.03"),
+        "inet_down_mbit_per_s": st.floats(10, 10_000),
+        "inet_up_mbit_per_s": st.floats(10, 10_000),
+    },
+)
+_SOLD = st.tuples(usd("20"), _maybe(usd("20"))) | st.tuples(st.none(), usd("20"))
 
 
 @st.composite
 def offers(draw: st.DrawFn) -> Offer:
     """Draw an offer of the provider `sample`, sold on demand, as spot, or both."""
-    usd_per_hour = draw(_maybe(usd("20")))
-    spot = draw(usd("20") if usd_per_hour is None else _maybe(usd("20")))
+    asked, spot = draw(_SOLD)
     return offer(
-        None if usd_per_hour is None else str(usd_per_hour),
-        None if spot is None else str(spot),
-        card=draw(st.sampled_from(CARDS)),
-        count=draw(st.sampled_from(COUNTS)),
-        quoted_disk_gb=draw(_maybe(st.sampled_from((0, 5, 250)))),
-        storage_usd_per_gb_month=draw(_maybe(usd("0.4"))),
-        month_hours=draw(_maybe(st.sampled_from((720, 730)))),
-        ingress_usd_per_gb=draw(_maybe(usd("0.03"))),
-        egress_usd_per_gb=draw(_maybe(usd("0.03"))),
-        inet_down_mbit_per_s=draw(_maybe(st.floats(10, 10_000))),
-        inet_up_mbit_per_s=draw(_maybe(st.floats(10, 10_000))),
-        checked=draw(st.dates(date(2026, 9, 1), ON)),
+        None if asked is None else str(asked), None if spot is None else str(spot), **draw(_OFFERS)
     )

@@ -98,7 +98,7 @@ def test_a_stated_disk_is_taken_as_it_is(gb: str) -> None:
 STEPS = st.sampled_from([Decimal(1), Decimal(10), Decimal("2.5")])
 
 
-@settings(max_examples=50)
+@settings(max_examples=40)
 @given(jobs(), STEPS)
 def test_the_disk_holds_its_parts_and_its_headroom_and_no_whole_step_more(
     fields: dict[str, Any], step_gb: Decimal

@@ -6,7 +6,7 @@ import itertools
 from math import isclose
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from costplan.interruptions import Interrupted, daly_interval_s, interrupted
@@ -142,11 +142,13 @@ def added_s(run: dict[str, float]) -> float:
     return found.writing_s + found.lost_s + found.restarts_s
 
 
+@settings(max_examples=40)
 @given(runs())
 def test_interruptions_come_over_the_whole_stretched_run(run: dict[str, float]) -> None:
     assert isclose(ends(run).times * run["mean_s"], run["work_s"] + added_s(run))
 
 
+@settings(max_examples=40)
 @given(runs(), st.sampled_from(("work_s", "restart_s")), st.floats(1, 3))
 def test_a_longer_run_or_restart_never_adds_less(
     run: dict[str, float], key: str, times: float
@@ -154,12 +156,14 @@ def test_a_longer_run_or_restart_never_adds_less(
     assert added_s(run) <= added_s({**run, key: times * run[key]}) * (1 + 1e-12)
 
 
+@settings(max_examples=40)
 @given(runs(), st.floats(1, 3))
 def test_rarer_interruptions_never_add_more(run: dict[str, float], times: float) -> None:
     rarer = {**run, "mean_s": times * run["mean_s"]}
     assert added_s(rarer) <= added_s(run) * (1 + 1e-12)
 
 
+@settings(max_examples=40)
 @given(runs())
 def test_every_part_is_positive(run: dict[str, float]) -> None:
     assert all(value >= 0 for value in ends(run))

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from makes import bundled, card
 
@@ -111,12 +111,14 @@ CARDS = st.sampled_from(sorted(bundled().cards.values(), key=lambda each: each.k
 PRECISIONS = st.sampled_from(get_args(Precision))
 
 
+@settings(max_examples=60)
 @given(CARDS, CARDS, PRECISIONS)
 def test_there_and_back_is_the_same_time(a: Card, b: Card, precision: Precision) -> None:
     there, back = rough_factor(a, b, precision), rough_factor(b, a, precision)
     assert math.isclose(there.expected * back.expected, 1)
 
 
+@settings(max_examples=60)
 @given(CARDS, CARDS, PRECISIONS)
 def test_another_card_has_a_range_and_the_same_one_has_none(
     a: Card, b: Card, precision: Precision
@@ -232,18 +234,21 @@ def test_the_same_count_is_not_scaled(count: int) -> None:
     assert count_factor(count, count) == (1, 1, 1)
 
 
+@settings(max_examples=60)
 @given(st.integers(1, 1024))
 def test_n_gpus_are_as_fast_as_one_at_least_and_as_n_at_most(count: int) -> None:
     low, expected, high = speedup(count)
     assert 1 <= low <= expected <= high <= count
 
 
+@settings(max_examples=60)
 @given(st.integers(1, 1023))
 def test_one_gpu_more_is_never_slower(count: int) -> None:
     for fewer, more in zip(speedup(count), speedup(count + 1), strict=True):
         assert fewer <= more * (1 + 1e-12)
 
 
+@settings(max_examples=60)
 @given(st.integers(1, 1024), st.integers(1, 1024))
 def test_counts_there_and_back_are_the_same_time(a: int, b: int) -> None:
     there, back = count_factor(a, b), count_factor(b, a)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costplan.spans import NOTHING, Span, exactly
@@ -42,18 +42,21 @@ def test_an_exact_value_has_no_range() -> None:
     assert exactly(Decimal(0)) == NOTHING
 
 
+@settings(max_examples=30)
 @given(spans(), spans())
 def test_a_sum_and_a_product_of_ordered_spans_are_ordered(a: Span, b: Span) -> None:
     for found in (a.plus(b), a.times(b)):
         assert found.low <= found.expected <= found.high
 
 
+@settings(max_examples=30)
 @given(spans(), spans())
 def test_the_order_of_the_parts_does_not_matter(a: Span, b: Span) -> None:
     assert a.plus(b) == b.plus(a)
     assert a.times(b) == b.times(a)
 
 
+@settings(max_examples=30)
 @given(spans())
 def test_nothing_adds_nothing_and_one_time_is_the_same(a: Span) -> None:
     assert a.plus(NOTHING) == a

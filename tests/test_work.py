@@ -246,7 +246,7 @@ def test_the_reason_of_any_guess_is_said(field: str, value: object) -> None:
     assert any(text.startswith(field) and "a hunch" in text for text in settled.assumed)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(jobs())
 def test_every_guess_is_ordered_and_nothing_is_negative(fields: dict[str, Any]) -> None:
     settled = settle(Job.model_validate(fields))
@@ -255,7 +255,7 @@ def test_every_guess_is_ordered_and_nothing_is_negative(fields: dict[str, Any]) 
             assert 0 <= value.low <= value.expected <= value.high
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(jobs())
 def test_only_guesses_have_a_range(fields: dict[str, Any]) -> None:
     exact = {key: fields.get(key, 1) for key in GUESSED}
@@ -265,6 +265,7 @@ def test_only_guesses_have_a_range(fields: dict[str, Any]) -> None:
             assert value.low == value.expected == value.high
 
 
+@settings(max_examples=20)
 @given(st.integers(1, 50), st.integers(1, 5))
 def test_what_is_done_and_what_is_left_make_the_whole(epochs: int, runs: int) -> None:
     whole = work(epochs=epochs, runs=runs)

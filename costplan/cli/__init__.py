@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Annotated
 
@@ -52,7 +51,3 @@ def main(argv: list[str] | None = None) -> None:
         if err.hint:
             typer.echo(f"hint: {err.hint}", err=True)
         sys.exit(err.exit_code)
-    except BrokenPipeError:
-        # The reader has what it wanted; nothing more can be written, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
+
+from costplan.cli.streams import talk, write
 
 EXAMPLES: Final = """Examples:
 
@@ -139,16 +142,15 @@ def estimate(
     )
     answer = estimated(asked)
     if format_ is Format.table:
-        from costplan.render.tables import show_estimate, show_notices
+        from costplan.render.tables import estimate_text, notices_text
 
-        show_estimate(answer, explain=explain is not None)
-        show_notices(answer.notices)
+        write(estimate_text(answer, sys.stdout, explain=explain is not None))
+        talk(notices_text(answer.notices, sys.stderr))
         return
     from costplan.render.documents import estimate_csv, estimate_json
 
     if format_ is Format.json:
-        typer.echo(estimate_json(answer, asked.echoed()))
+        write(estimate_json(answer, asked.echoed()))
     else:
-        typer.echo(estimate_csv(answer), nl=False)
-        for notice in answer.notices:
-            typer.echo(f"note: {notice.text}", err=True)
+        write(estimate_csv(answer))
+        talk("".join(f"note: {notice.text}\n" for notice in answer.notices))

@@ -105,6 +105,8 @@ class Result(Record):
     reliability: float | None
     lines: tuple[CostLine, ...]
     stopped_usd_per_hour: Decimal | None
+    survivors: tuple[str, ...]
+    """What a destroy leaves behind, billing on."""
     night_usd: Decimal
     """What one forgotten night adds at the running rate."""
     weekend_usd: Decimal

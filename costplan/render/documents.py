@@ -44,7 +44,7 @@ CSV_COLUMNS: Final = (
 
 
 def estimate_json(estimate: Estimate, asked: Mapping[str, Any]) -> str:
-    """Return one JSON object; money as numbers, nothing rounded.
+    """Return one JSON object and a line end; money as numbers, nothing rounded.
 
     Args:
         estimate: The answer.
@@ -57,7 +57,7 @@ def estimate_json(estimate: Estimate, asked: Mapping[str, Any]) -> str:
         "currency": "USD",
         "asked": dict(asked),
     }
-    return json.dumps({**head, **body}, indent=2, default=_plain, ensure_ascii=False)
+    return json.dumps({**head, **body}, indent=2, default=_plain, ensure_ascii=False) + "\n"
 
 
 def _plain(value: object) -> object:

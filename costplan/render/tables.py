@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import io
 import os
-import sys
 from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
@@ -21,6 +21,7 @@ from costplan.render.numbers import (
 
 if TYPE_CHECKING:
     from decimal import Decimal
+    from typing import TextIO
 
     from costplan.records.results import Estimate, Notice, Result
 
@@ -28,47 +29,60 @@ PIPE_WIDTH: Final = 10_000
 """Columns of a pipe: a number that is cut is a wrong number."""
 
 
-def console(*, stderr: bool = False) -> Console:
-    """Return a console that never cuts a number: wide where the stream is no terminal."""
-    stream = sys.stderr if stderr else sys.stdout
-    piped = not stream.isatty() and "COLUMNS" not in os.environ
+def console(stream: TextIO) -> Console:
+    """Return a console that writes into memory what suits `stream`.
+
+    It never cuts a number: it is wide where the stream is no terminal.
+    """
+    terminal = stream.isatty()
+    wide = not terminal and "COLUMNS" not in os.environ
     return Console(
-        stderr=stderr, width=PIPE_WIDTH if piped else None, highlight=False, soft_wrap=True
+        file=io.StringIO(),
+        force_terminal=terminal or None,
+        width=PIPE_WIDTH if wide else None,
+        highlight=False,
+        soft_wrap=True,
     )
 
 
-def show_estimate(estimate: Estimate, *, explain: bool) -> None:
-    """Print the ranked table, or with `explain` every line of the results in it."""
-    out = console()
+def _written(out: Console) -> str:
+    text = out.file
+    return text.getvalue() if isinstance(text, io.StringIO) else ""
+
+
+def estimate_text(estimate: Estimate, stream: TextIO, *, explain: bool) -> str:
+    """Return the ranked table, or with `explain` every line of the results in it."""
+    out = console(stream)
     if explain:
         for result in estimate.results:
             _explain(out, estimate, result)
-    else:
-        out.print(_ranked(estimate))
-        marks = []
-        if any(result.unbeaten for result in estimate.results):
-            marks.append("* nobody is both cheaper and sooner")
-        if any(result.at_least for result in estimate.results):
-            marks.append(">= at least: a meter has no stated price")
-        if marks:
-            out.print("; ".join(marks))
-        shown = len(estimate.results)
-        if shown < estimate.offers_total:
-            out.print(f"{shown} of {estimate.offers_total} offers; --limit 0 for all")
-        first = estimate.results[0].sku if estimate.results else None
-        if first:
-            out.print(Text(_disk(estimate, estimate.results[0].disk_gb)))
-            out.print(f"every line of one of them: --explain {first}")
-        _assumptions(out, estimate)
+        return _written(out)
+    out.print(_ranked(estimate))
+    marks = []
+    if any(result.unbeaten for result in estimate.results):
+        marks.append("* nobody is both cheaper and sooner")
+    if any(result.at_least for result in estimate.results):
+        marks.append(">= at least: a meter has no stated price")
+    if marks:
+        out.print("; ".join(marks))
+    shown = len(estimate.results)
+    if shown < estimate.offers_total:
+        out.print(f"{shown} of {estimate.offers_total} offers; --limit 0 for all")
+    if estimate.results:
+        out.print(Text(_disk(estimate, estimate.results[0].disk_gb)))
+        out.print(Text(f"every line of one of them: --explain {estimate.results[0].sku}"))
+    _assumptions(out, estimate)
+    return _written(out)
 
 
-def show_notices(found: tuple[Notice, ...]) -> None:
-    """Print each notice once, on standard error."""
-    err = console(stderr=True)
+def notices_text(found: tuple[Notice, ...], stream: TextIO) -> str:
+    """Return each notice once."""
+    out = console(stream)
     for notice in found:
-        err.print(Text(f"note: {notice.text}", style="yellow"))
+        out.print(Text(f"note: {notice.text}", style="yellow"))
         if notice.what_to_do:
-            err.print(f"hint: {notice.what_to_do}", markup=False)
+            out.print(Text(f"hint: {notice.what_to_do}"))
+    return _written(out)
 
 
 def _table(*headers: tuple[str, bool]) -> Table:
@@ -160,6 +174,9 @@ def _facts(estimate: Estimate, result: Result) -> list[str]:
         facts.append(_disk(estimate, result.disk_gb))
     if result.stopped_usd_per_hour is not None:
         facts.append(f"stopped: ${usd(result.stopped_usd_per_hour)}/h")
+    if result.survivors:
+        left = ", ".join(name.replace("_", " ") for name in result.survivors)
+        facts.append(f"a destroy can leave behind, billing on: {left}")
     if result.timeout_s is not None and result.hung_usd is not None:
         facts.append(
             f"set timeout={result.timeout_s} ({result.timeout_s / 3600:.2f} h, expected x 1.5): "
