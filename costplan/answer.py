@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
@@ -137,7 +138,7 @@ def limited_by(priced: Priced) -> str:
         if phase.part == "idle":
             continue
         parts[phase.part] = parts.get(phase.part, 0) + phase.us[1]
-    longest = max(parts, key=lambda part: parts[part])
+    longest = max(parts, key=lambda part: parts[part], default="training")
     return "gpu" if longest == "training" else longest
 
 
@@ -153,6 +154,8 @@ def _stopped(priced: Priced) -> Decimal | None:
     provider = machine.meters.provider
     action = provider.stop.action
     if not provider.stop.supported or action is None or action not in provider.actions:
+        return None
+    if machine.pricing == "spot" and provider.stop.spot_supported is False:
         return None
     state = provider.actions[action].state
     disk = machine.meters.provider.meter("disk", state)
@@ -175,13 +178,12 @@ def rent_command(priced: Priced, variants: tuple[Card, ...]) -> str | None:
     """Return the provider's own command, filled in; None where the catalog knows none."""
     offer, provider = priced.machine.offer, priced.machine.meters.provider
     card = variants[0]
-    names = [name for name in card.aliases if name.startswith(("NVIDIA", "AMD"))]
     known = {
-        "id": offer.id,
-        "instance": offer.instance,
-        "region": offer.region,
+        "id": offer.id and shlex.quote(offer.id),
+        "instance": offer.instance and shlex.quote(offer.instance),
+        "region": offer.region and shlex.quote(offer.region),
         "card": offer.card,
-        "card_name": names[0] if names else card.name,
+        "card_name": card.driver_name,
         "card_words": offer.card.replace("-", "_"),
         "count": str(offer.count),
         "disk_gb": f"{priced.machine.disk_gb.normalize():f}",

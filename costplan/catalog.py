@@ -56,6 +56,9 @@ class Catalog:
         for card in cards:
             for name in (card.key, *card.aliases):
                 names[_plain_name(name)] = card.key
+        for real in self.cards.values():
+            if real.driver_name is not None:
+                names.setdefault(_plain_name(real.driver_name), real.key)
         return names
 
     def card_key(self, name: str) -> str:

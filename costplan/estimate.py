@@ -86,6 +86,9 @@ class Estimator:
         """Yield `offer` priced in each way it is sold and asked for."""
         q = self.question
         work = q.work
+        if offer.usd_per_hour is None and offer.spot_usd_per_hour is None:
+            yield LeftOutOffer(offer.sku, "no price in the offer")
+            return
         if work.memory_gb is not None:
             memory = offer.memory_gb or min(
                 card.memory_gb for card in q.catalog.variants(offer.card)

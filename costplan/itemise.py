@@ -7,9 +7,9 @@ lines of an offer add up to its total.
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from costplan.billing import billed_us, minimum_charge, unit_amount
+from costplan.billing import billed_us, hourly_usd, minimum_charge, unit_amount
 from costplan.phases import counted_us
 from costplan.rates import (
     ONE,
@@ -25,11 +25,14 @@ from costplan.spans import NOTHING, Span, exactly
 from costplan.units import decimal, hours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from costplan.phases import Frame, Micros, Moved, Part, Phase, Plan
     from costplan.rates import Machine, Meters
-    from costplan.records.providers import Meter, Rounding, State
+    from costplan.records.providers import Meter, MeterKind, Rounding, State
+
+
+_CORES: Final[dict[str, MeterKind]] = {"CPU": "cpu", "RAM": "ram"}
 
 
 class Kept(NamedTuple):
@@ -47,6 +50,8 @@ class Common(NamedTuple):
     gpu_us: Micros
     """Of the fixed phases."""
     disk_us: Micros
+    beside_us: dict[MeterKind, Micros]
+    """Of CPU, RAM, addresses and fees."""
     in_gb: Span
     out_gb: Span
     ingress: Price | None
@@ -83,6 +88,9 @@ def common(meters: Meters, frame: Frame) -> Common:
         frame=frame,
         gpu_us=counted_us(frame.fixed, meters.gpu_counts),
         disk_us=counted_us(frame.fixed, meters.disk_counts),
+        beside_us={
+            kind: counted_us(frame.fixed, counts) for kind, counts in meters.beside_counts.items()
+        },
         in_gb=in_gb,
         out_gb=out_gb,
         ingress=data_price(meters, "ingress", in_gb),
@@ -122,13 +130,20 @@ def total(
     used = _together(shared.gpu_us, plan.moving, meters.gpu_counts)
     held = _in_hours(_together(shared.disk_us, plan.moving, meters.disk_counts))
     disk = held.times(found.disk.usd).times(exactly(machine.disk_gb))
-    moved = _moved(machine, shared)
+    moved = _moved(machine, shared, plan)
     if isinstance(moved, Refused):
         return moved
     usd = _gpu_usd(used, found, meters.provider.rounding).plus(disk).plus(moved.usd)
     unpriced = moved.unpriced_usd if found.disk.stated else moved.unpriced_usd + disk.high
     if meters.cpu or meters.ram or meters.pieces or kept.gb:
-        beside = _beside(machine, _in_hours(used), kept)
+        beside = _beside(
+            machine,
+            {
+                kind: _in_hours(_together(shared.beside_us[kind], plan.moving, counts))
+                for kind, counts in meters.beside_counts.items()
+            },
+            kept,
+        )
         if isinstance(beside, Refused):
             return beside
         for line in beside:
@@ -146,18 +161,24 @@ def _gpu_usd(used: Micros, found: Rates, rounding: Rounding) -> Span:
     return Span(*(minimum_charge(cost, rounding) for cost in usd))
 
 
-def _moved(machine: Machine, shared: Common) -> Total | Refused:
+def _moved(machine: Machine, shared: Common, plan: Plan) -> Total | Refused:
     """Return what the traffic bills, both ways."""
     ingress = _own_or(machine, "ingress", shared)
     egress = _own_or(machine, "egress", shared)
     if ingress is None or egress is None:
         kind = "egress" if ingress else "ingress"
         return Refused(f"no price of {kind} is known anywhere")
-    incoming, outgoing = shared.in_gb.times(ingress.usd), shared.out_gb.times(egress.usd)
+    incoming = shared.in_gb.times(_anew(plan)).times(ingress.usd)
+    outgoing = shared.out_gb.times(egress.usd)
     unpriced = (ZERO if ingress.stated else incoming.high) + (
         ZERO if egress.stated else outgoing.high
     )
     return Total(incoming.plus(outgoing), unpriced)
+
+
+def _anew(plan: Plan) -> Span:
+    """Return how many times what comes in comes in: once, and again on each new machine."""
+    return Span(*(1 + decimal(times) for times in plan.again))
 
 
 def _own_or(machine: Machine, kind: str, shared: Common) -> Price | None:
@@ -186,8 +207,10 @@ def lines(
         quantity = held.times(exactly(machine.disk_gb / found.month_hours))
         price = found.disk._replace(usd=found.disk.usd.times(month))
         result.append(Line("disk", quantity, "GB-month", price, "storage"))
-    running = _in_hours(counted_us(phases, meters.gpu_counts))
-    beside = _beside(machine, running, kept)
+    billing = {
+        kind: _in_hours(counted_us(phases, counts)) for kind, counts in meters.beside_counts.items()
+    }
+    beside = _beside(machine, billing, kept)
     if isinstance(beside, Refused):
         return beside
     result += beside
@@ -199,7 +222,8 @@ def lines(
         if price_of is None:
             return Refused(f"no price of {kind} is known anywhere")
         if price_of.usd.high:
-            found_gb = ((item.name, _counted_gb(item, meter)) for item in moved)
+            times = _anew(plan) if kind == "ingress" else ONE
+            found_gb = ((item.name, _counted_gb(item, meter).times(times)) for item in moved)
             result += [
                 Line(name, gb, "GB", price_of, "traffic") for name, gb in found_gb if gb.high
             ]
@@ -224,11 +248,13 @@ def _rounding_lines(machine: Machine, found: Rates, used: Micros) -> list[Line]:
     return result
 
 
-def _beside(machine: Machine, running: Span, kept: Kept) -> list[Line] | Refused:
+def _beside(
+    machine: Machine, billing: Mapping[MeterKind, Span], kept: Kept
+) -> list[Line] | Refused:
     """Return CPU, RAM, addresses, fees and kept volumes, where they bill beside the GPU."""
     meters = machine.meters
     result = [
-        Line(name, running.times(exactly(amount)), unit, price, "machine")
+        Line(name, billing[_CORES[name]].times(exactly(amount)), unit, price, "machine")
         for name, amount, unit, price in core_prices(machine)
     ]
     for meter in meters.pieces:
@@ -236,7 +262,7 @@ def _beside(machine: Machine, running: Span, kept: Kept) -> list[Line] | Refused
         if price is None:
             return Refused(f"no price of {meter.kind} is known anywhere")
         name = "public IP" if meter.kind == "public_ip" else "fee"
-        result.append(Line(name, running, "h", price, "machine"))
+        result.append(Line(name, billing[meter.kind], "h", price, "machine"))
     if kept.gb:
         volume = _volume_price(meters, kept.gb)
         if volume is None:
@@ -248,7 +274,12 @@ def _beside(machine: Machine, running: Span, kept: Kept) -> list[Line] | Refused
 def _volume_price(meters: Meters, gb: Decimal) -> Price | None:
     if meters.volume is None:
         return meters.likely("network_volume")
-    return hourly_price(meters, meters.volume, unit_amount(meters.volume, gb), each_of=gb)
+    size = unit_amount(meters.volume, gb)
+    price = hourly_price(meters, meters.volume, size, each_of=gb)
+    full = hourly_usd(meters.volume.model_copy(update={"free": None}), size)
+    if price is None or full is None:
+        return price
+    return price._replace(usd=price.usd._replace(high=full[1] / gb))
 
 
 def summed(itemised: Iterable[Line]) -> Span:

@@ -133,7 +133,11 @@ def _unpriced(results: Sequence[Result]) -> Iterator[Notice]:
 
 
 def _spot(question: Question, results: Sequence[Result]) -> Iterator[Notice]:
-    spots = [result for result in results if result.pricing == "spot"]
+    spots = [
+        result
+        for result in results
+        if result.pricing == "spot" and not _stated(question, result.provider)
+    ]
     if spots and question.work.interruption_s is None:
         yield Notice(
             kind="spot",
@@ -141,6 +145,12 @@ def _spot(question: Question, results: Sequence[Result]) -> Iterator[Notice]:
             "expected, one in 4 h in high; waiting for a machine is not in the hours",
             what_to_do="state interruption_hours in the job if you know it",
         )
+
+
+def _stated(question: Question, key: str) -> bool:
+    """Return whether the provider says how often it takes spot machines back."""
+    provider = question.catalog.providers.get(key)
+    return bool(provider and provider.spot and provider.spot.hours_between_interruptions)
 
 
 def _staging(results: Sequence[Result]) -> Iterator[Notice]:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from costplan.interruptions import Interrupted, interrupted
+from costplan.interruptions import (
+    RESTART_PAUSED_S,
+    WRITE_GB_PER_S,
+    WRITE_LEAST_S,
+    Interrupted,
+    rising,
+    three_ways,
+)
 from costplan.units import MBIT_PER_GB, US_PER_S
 from costplan.work import Guess
 
@@ -38,19 +45,6 @@ COLD_START_S: Final = Guess(5.0, 20.0, 120.0)
 """Serverless, where nobody states it. Chosen."""
 TEARDOWN_S: Final = Guess(10.0, 60.0, 300.0)
 """From the call to the last billed second, where terminating bills. Chosen."""
-
-WRITE_GB_PER_S: Final = 0.3
-"""Checkpoint to a rented disk. Chosen: a network block device of a small box."""
-WRITE_LEAST_S: Final = 1.0
-UNSTATED_MEAN_S: Final = (None, 24 * 3_600.0, 4 * 3_600.0)
-"""Mean time between interruptions where nobody states it, for low (none come), expected and high.
-Chosen: no public data for these markets."""
-LEAST_MEAN_PER_RESTART: Final = 4.0
-"""An unstated mean is never taken so short that restarts eat a quarter of it: nobody would go on
-renting there."""
-RESTART_PAUSED_S: Final = 120.0
-"""Until a paused machine that keeps its disk trains again. Chosen."""
-
 
 ORDER: Final = (
     "failed boots", "image pull", "install", "cold start", "dataset transfer", "warm-up",
@@ -127,6 +121,8 @@ class Plan(NamedTuple):
     """Phases that last as long as the line makes them, and what interruptions add."""
     spot: Interrupted | None
     """What interruptions are expected to cost; None where none are expected."""
+    again: Guess = Guess(0.0, 0.0, 0.0)
+    """How often everything that comes in comes in again, on a new machine."""
 
     def phases(self) -> list[Phase]:
         """Return every phase that can take time, in the order in which they happen."""
@@ -147,7 +143,9 @@ def frame(work: Work, factor: Factor, provider: Provider, *, interruptible: bool
         interruptible: Whether the machine can be taken away.
     """
     serverless = provider.kind == "serverless"
-    training = Guess(*(work.train_s * f for f in factor))
+    training = Guess(
+        *(work.train_s * f * amount for f, amount in zip(factor, work.amount, strict=True))
+    )
     validation = Guess(*(v * f for v, f in zip(work.validation_s, factor, strict=True)))
     fixed = [
         *(_serverless_start(provider) if serverless else _boot(work, provider)),
@@ -184,9 +182,10 @@ def plan(work: Work, framed: Frame, provider: Provider, own: OwnTerms) -> Plan |
     """
     down = _line(own.inet_down_mbit_per_s, DOWN_MBIT)
     up = _line(own.inet_up_mbit_per_s, UP_MBIT)
-    moving = [phase("dataset transfer", "transfer", _dataset_s(work, down))]
+    coming = [phase("dataset transfer", "transfer", _dataset_s(work, down))]
     if framed.pulls_image:
-        moving.append(phase("image pull", "set-up", _over(work.image_gb, down), "loading_image"))
+        coming.append(phase("image pull", "set-up", _over(work.image_gb, down), "loading_image"))
+    moving = list(coming)
     if work.pushes:
         pushed = work.checkpoint_gb.scaled(work.pushes)
         moving.append(phase("checkpoint pushes", "transfer", _over(pushed, up)))
@@ -194,10 +193,23 @@ def plan(work: Work, framed: Frame, provider: Provider, own: OwnTerms) -> Plan |
     moving.append(phase("final upload", "transfer", _over(final, up)))
     if not framed.interruptible:
         return Plan(framed, tuple(moving), None)
-    found = _interruptions(work, [*framed.fixed, *moving[:-1]], provider)
+    found = _interruptions(work, [*framed.fixed, *coming], provider)
     if found is None:
         return None
-    return Plan(framed, (*moving, *found[1]), found[0])
+    extra = [
+        phase(name, "interruptions", Guess(*rising(found, field)))
+        for name, field in (
+            ("checkpoint writes", "writing_s"),
+            ("lost work", "lost_s"),
+            ("restarts", "restarts_s"),
+        )
+    ]
+    again = Guess(0.0, 0.0, 0.0) if _keeps_disk(provider) else Guess(*rising(found, "times"))
+    return Plan(framed, (*moving, *extra), found[1], again)
+
+
+def _keeps_disk(provider: Provider) -> bool:
+    return provider.spot is not None and bool(provider.spot.disk_kept)
 
 
 def staging_saves_s(work: Work, own: OwnTerms) -> float:
@@ -286,38 +298,24 @@ def _incoming(work: Work, *, serverless: bool) -> tuple[Moved, ...]:
 
 def _interruptions(
     work: Work, phases: list[Phase], provider: Provider
-) -> tuple[Interrupted | None, list[Phase]] | None:
-    """Return what interruptions add, or None where the run would never finish."""
-    write_s = max(WRITE_LEAST_S, work.checkpoint_gb.expected / WRITE_GB_PER_S)
-    keeps_disk = provider.spot is not None and bool(provider.spot.disk_kept)
-    stated = work.interruption_s
-    if stated is None and provider.spot and provider.spot.hours_between_interruptions:
-        stated = provider.spot.hours_between_interruptions * 3_600
-    results: list[Interrupted | None] = []
-    for index, unstated in enumerate(UNSTATED_MEAN_S):
-        by_part = {
-            part: sum(p.us[index] for p in phases if p.part == part) / US_PER_S
-            for part in ("set-up", "transfer", "overhead", "training")
-        }
-        restart_s = RESTART_PAUSED_S if keeps_disk else by_part["set-up"] + by_part["transfer"]
-        mean_s = stated
-        if stated is None and unstated is not None:
-            mean_s = max(unstated, LEAST_MEAN_PER_RESTART * restart_s)
-        if mean_s is None:
-            results.append(None)
-            continue
-        found = interrupted(
-            by_part["training"] + by_part["overhead"],
-            write_s=write_s,
-            mean_s=mean_s,
-            restart_s=restart_s,
-            interval_s=work.checkpoint_interval_s,
-        )
-        if found is None:
-            return None
-        results.append(found)
-    extra = []
-    for name, field in (("checkpoint writes", 1), ("lost work", 2), ("restarts", 3)):
-        seconds = Guess(*(0.0 if r is None else float(r[field]) for r in results))
-        extra.append(phase(name, "interruptions", seconds))
-    return results[1], extra
+) -> tuple[Interrupted | None, ...] | None:
+    """Return what interruptions add (low, expected, high); None where it would never finish."""
+    stated_s = work.interruption_s
+    if stated_s is None and provider.spot and provider.spot.hours_between_interruptions:
+        stated_s = provider.spot.hours_between_interruptions * 3_600
+    runs = [work.runs if p.name == "warm-up" else 1 for p in phases]  # one warm-up a restart
+    anew = [
+        [us / times for us in p.us] if p.part in ("set-up", "transfer") else [0.0, 0.0, 0.0]
+        for p, times in zip(phases, runs, strict=True)
+    ]
+    trained = [p.us if p.part in ("training", "overhead") else (0, 0, 0) for p in phases]
+    restart = Guess(*(sum(each) / US_PER_S for each in zip(*anew, strict=True)))
+    if _keeps_disk(provider):
+        restart = Guess(RESTART_PAUSED_S, RESTART_PAUSED_S, RESTART_PAUSED_S)
+    return three_ways(
+        Guess(*(sum(each) / US_PER_S for each in zip(*trained, strict=True))),
+        write_s=max(WRITE_LEAST_S, work.checkpoint_gb.expected / WRITE_GB_PER_S),
+        restart_s=restart,
+        stated_mean_s=stated_s,
+        interval_s=work.checkpoint_interval_s,
+    )

@@ -123,12 +123,15 @@ def rank(
         if limit and len(best) > limit + _SLACK:
             best = _first(best, limit)
     best = _first(best, limit)
-    places = dict(zip((entry[0] for entry in best), range(1, len(best) + 1), strict=True))
-    late = [entry for entry in kept if entry[0] not in places]
+    shown = {entry[0] for entry in best}
+    late = sorted((e for e in kept if e[0] not in shown), key=lambda entry: entry[0])
     keys.sort()
     return Ranking(
         shown=[priced for _, priced in (*best, *late)],
-        ranks=[*places.values(), *(bisect_left(keys, entry[0]) + 1 for entry in late)],
+        ranks=[
+            *range(1, len(best) + 1),
+            *(bisect_left(keys, entry[0]) + 1 for entry in late),
+        ],
         total=total,
         front=front,
         left_out=gone.reasons(),

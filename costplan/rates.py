@@ -54,6 +54,12 @@ class Meters(NamedTuple):
     gpu_counts: dict[State, int]
     """See `phases.counting`."""
     disk_counts: dict[State, int]
+    beside_counts: dict[MeterKind, dict[State, int]]
+    """Of CPU, RAM, addresses and fees."""
+
+    def unknown(self, meter: Meter) -> bool:
+        """Return whether neither the provider nor anyone else states the price of `meter`."""
+        return meter.usd is None and not meter.tiers and self.likely(meter.kind) is None
 
     def likely(self, kind: MeterKind) -> Price | None:
         """Return what `kind` costs elsewhere, or None where nobody says."""
@@ -67,6 +73,7 @@ class Meters(NamedTuple):
 def meters_of(provider: Provider, known: KnownPrices) -> Meters:
     """Return the meters of `provider` that a running machine meets."""
     beside = [kind for kind in ("cpu", "ram") if kind not in provider.included]
+    kinds: tuple[MeterKind, ...] = ("cpu", "ram", "public_ip", "fee")
     return Meters(
         provider=provider,
         gpu=provider.meter("gpu"),
@@ -82,6 +89,7 @@ def meters_of(provider: Provider, known: KnownPrices) -> Meters:
         known=known,
         gpu_counts=counting(provider.meter("gpu")),
         disk_counts=counting(provider.meter("disk")),
+        beside_counts={kind: counting(provider.meter(kind)) for kind in kinds},
     )
 
 
@@ -124,13 +132,17 @@ def rates(machine: Machine) -> Rates | Refused:
     own = offer.storage_usd_per_gb_month is not None
     month = offer.month_hours or (meters.disk.month_hours if meters.disk else STANDARD_MONTH_HOURS)
     disk = _disk_price(machine, month)
-    if disk is None:
-        return Refused("no price of disk is known anywhere")
+    if isinstance(disk, Refused):
+        return disk
+    for meter in (meters.cpu, meters.ram):
+        if meter is not None and meters.unknown(meter):
+            return Refused(f"no price of {meter.kind} is known anywhere")
     gpu = exactly(headline)
     if offer.quoted_disk_gb:
         low, expected, high = exactly(offer.quoted_disk_gb).times(disk.usd)
+        # A dear disk leaves little for the GPU: its high gives the GPU's low.
         gpu = Span(
-            max(ZERO, headline - low), max(ZERO, headline - expected), max(ZERO, headline - high)
+            max(ZERO, headline - high), max(ZERO, headline - expected), max(ZERO, headline - low)
         )
     if moves(machine):
         gpu = gpu.times(WIDENED)
@@ -147,7 +159,7 @@ def moves(machine: Machine) -> bool:
     return provider.prices_set_by == "market" or (machine.pricing == "spot" and not listed)
 
 
-def _disk_price(machine: Machine, month: Decimal) -> Price | None:
+def _disk_price(machine: Machine, month: Decimal) -> Price | Refused:
     """Return the price per GB and hour."""
     offer, meter = machine.offer, machine.meters.disk
     if offer.storage_usd_per_gb_month is not None:
@@ -156,11 +168,14 @@ def _disk_price(machine: Machine, month: Decimal) -> Price | None:
     if "disk" in machine.meters.provider.included:
         return Price(NOTHING, offer.source, offer.checked)
     if meter is not None and machine.disk_gb:
-        found = hourly_usd(meter, unit_amount(meter, machine.disk_gb))
+        size = unit_amount(meter, machine.disk_gb)
+        if meter.sizes_gb and size > meter.sizes_gb[-1]:
+            return Refused("no disk of that size is sold")
+        found = hourly_usd(meter, size)
         if found is not None:
             each = Span(found[0], found[1], found[1]).times(exactly(1 / machine.disk_gb))
             return Price(each, meter.source, meter.as_of)
-    return machine.meters.likely("disk")
+    return machine.meters.likely("disk") or Refused("no price of disk is known anywhere")
 
 
 def core_prices(machine: Machine) -> list[tuple[str, Decimal, str, Price]]:

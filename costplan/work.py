@@ -41,6 +41,9 @@ DEFAULTS: Final[dict[str, tuple[float, str]]] = {
     "idle_after_hours": (1, "until someone notices the end"),
     "home_mbit_per_s": (20, "upload of a home line"),
 }
+AMOUNTS: Final = frozenset({"throughput", "samples", "steps_per_epoch", "tokens", "epochs", "runs"})
+"""How much there is to do, and how fast: a guess of one of them makes the training one."""
+_SAID_ELSEWHERE: Final = frozenset({*DEFAULTS, "validation_s"})
 DEFAULT_KEPT: Final = 2
 """Checkpoints on disk: the last and the best."""
 DEFAULT_HEADROOM: Final = 0.3
@@ -65,6 +68,8 @@ class Work(NamedTuple):
     precision: Precision
     train_s: float
     """All runs and epochs left, on the measured machine, without validation."""
+    amount: Guess
+    """Times `train_s`: half to double where how much or how fast is a guess."""
     validation_s: Guess
     overhead_s: Guess
     epochs: int
@@ -108,7 +113,7 @@ def settle(job: Job) -> Work:
             hint="measure it with `costplan profile -- python train.py`, or state throughput: "
             "{card: RTX-4090, samples_per_s: 380}",
         )
-    said = _left_out(job)
+    said = _left_out(job) + _guessed(job)
     epochs = job.epochs or 1
     epochs_all = epochs * (job.runs or 1) - (job.done or 0)
     epoch_s = seconds_per_epoch(job, job.throughput)
@@ -133,6 +138,7 @@ def settle(job: Job) -> Work:
         gpu_count=job.throughput.count,
         precision=job.precision or "amp",
         train_s=train_s,
+        amount=Guess(0.5, 1.0, 2.0) if AMOUNTS & set(job.assumed) else Guess(1.0, 1.0, 1.0),
         validation_s=_validation(job, epochs_all, train_s, said),
         overhead_s=guess("overhead_s").scaled(epochs_all / epochs),
         epochs=epochs_all,
@@ -173,6 +179,16 @@ def _left_out(job: Job) -> list[str]:
         "memory_gb": "memory_gb not given: no card is left out for its memory",
     }
     return [text for field, text in taken.items() if getattr(job, field) is None]
+
+
+def _guessed(job: Job) -> list[str]:
+    """Return a sentence for each guess that is not one of the quantities of `DEFAULTS`."""
+    given = {field: getattr(job, field) for field in job.assumed if field not in _SAID_ELSEWHERE}
+    return [
+        f"{field}{'' if field == 'throughput' else f' {value}'}: {job.assumed[field]}"
+        for field, value in given.items()
+        if value is not None
+    ]
 
 
 def _guess(job: Job, field: str, said: list[str]) -> Guess:

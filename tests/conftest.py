@@ -25,6 +25,7 @@ os.environ.pop("COSTPLAN_PRICING", None)
 # The same examples on every machine, however slow: no deadline, no check of how long data takes.
 settings.register_profile(
     "suite",
+    max_examples=50,
     deadline=None,
     derandomize=True,
     database=None,

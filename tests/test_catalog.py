@@ -195,6 +195,16 @@ def test_an_unknown_provider_is_an_input_error_with_a_hint(
     assert caught.value.hint.startswith(hint)
 
 
+@pytest.mark.xfail(reason="bug: an alias with a capital letter is never found")
+@pytest.mark.parametrize("name", ["acme corp", "Acme Corp", "ACME CORP"])
+def test_the_case_of_an_alias_does_not_count(name: str, price_folder: PriceFolder) -> None:
+    folder = price_folder()
+    acme = folder / "providers" / "acme.yaml"
+    text = acme.read_text(encoding="utf-8").replace("[acme-cloud]", "[Acme Corp]")
+    acme.write_text(text, encoding="utf-8")
+    assert catalog.load(folder).provider_key(name) == "acme"
+
+
 def test_a_provider_is_added_without_offers(shipped: Catalog) -> None:
     seen = shipped.providers["salad"].model_copy(update={"key": "seen", "name": "Seen"})
     more = shipped.with_provider(seen)
@@ -298,7 +308,7 @@ def test_ten_lines_of_yaml_add_a_price(price_folder: PriceFolder) -> None:
     assert result.total_usd.expected == Decimal("4.40")  # 10 h x 0.44
     assert not result.at_least
     before = Asked(settings=JOB, on="2026-10-31", pricing=folder)
-    with pytest.raises(UnknownError, match="^nobody in the price folder sells"):
+    with pytest.raises(UnknownError, match="nobody in the price folder sells"):
         estimated(before)
 
 

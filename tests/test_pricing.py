@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import json
 import re
-import shutil
 import string
 from datetime import date
 from decimal import Decimal
@@ -24,6 +23,8 @@ from costplan.states import meters_in, state_after
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from conftest import PriceFolder
 
     from costplan.records.offers import OfferEntry, ProviderFile
     from costplan.records.providers import MeterKind
@@ -57,7 +58,9 @@ LEAST_USD = Decimal("0.02")
 MOST_USD = Decimal(20)
 
 
-def test_an_offer_is_complete_and_plausible(entry: OfferEntry) -> None:
+def test_an_offer_is_complete_and_plausible_and_listed_from_its_first_day_on(
+    entry: OfferEntry,
+) -> None:
     assert entry.card in SHIPPED.cards or entry.card in SHIPPED.unstated
     provider, _, name = entry.sku.partition("/")
     assert provider in FILES
@@ -75,9 +78,6 @@ def test_an_offer_is_complete_and_plausible(entry: OfferEntry) -> None:
             assert usd is None or LEAST_USD * entry.count <= usd <= MOST_USD * entry.count
         if price.usd_per_hour is not None and price.spot_usd_per_hour is not None:
             assert price.spot_usd_per_hour < price.usd_per_hour
-
-
-def test_an_offer_is_listed_from_its_first_day_on_and_not_before(entry: OfferEntry) -> None:
     first = entry.prices[0].since
     assert entry.price_on(date.fromordinal(first.toordinal() - 1)) is None
     assert entry.price_on(first) == entry.prices[0]
@@ -377,17 +377,27 @@ def test_the_compiled_cards_and_providers_are_those_of_the_yaml() -> None:
     assert SHIPPED.files == from_yaml().files
 
 
-def shrunk(tmp_path: Path) -> Path:
-    """Return a copy of the price folder with one provider, whose compiled.json is fresh."""
-    copy = tmp_path / "prices"
-    (copy / "providers").mkdir(parents=True)
-    shutil.copy(FOLDER / "gpus.yaml", copy)
-    shutil.copy(FOLDER / "providers" / "fly.yaml", copy / "providers")
-    (copy / "compiled.json").write_text(catalog.compiled_text(copy), encoding="utf-8")
-    return copy
+OFFER = """\
+offers:
+  - sku: acme/1x-t4
+    card: T4
+    prices:
+      - usd_per_hour: 1.25
+        since: 2026-01-01
+        source: made up
+"""
 
 
-def price_of_fly(folder: Path) -> Decimal | None:
+@pytest.fixture
+def small(price_folder: PriceFolder) -> Path:
+    """A price folder of one offer, compiled."""
+    folder = price_folder(offers=OFFER)
+    (folder / "compiled.json").write_text(catalog.compiled_text(folder), encoding="utf-8")
+    return folder
+
+
+def price_in(folder: Path) -> Decimal | None:
+    """Return the price of the one offer."""
     (offer,) = catalog.load(folder).offers_on(TODAY)
     return offer.usd_per_hour
 
@@ -398,37 +408,39 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def test_a_fresh_compiled_file_is_what_is_read(tmp_path: Path) -> None:
-    copy = shrunk(tmp_path)
-    assert price_of_fly(copy) == Decimal("1.25")
-    edit(copy / "compiled.json", '"usd_per_hour": "1.25"', '"usd_per_hour": "9"')
-    assert price_of_fly(copy) == Decimal(9)
+def test_a_fresh_compiled_file_is_what_is_read(small: Path) -> None:
+    assert price_in(small) == Decimal("1.25")
+    edit(small / "compiled.json", '"usd_per_hour": "1.25"', '"usd_per_hour": "9"')
+    assert price_in(small) == Decimal(9)
 
 
-def test_a_stale_compiled_file_is_ignored(tmp_path: Path) -> None:
-    copy = shrunk(tmp_path)
-    edit(copy / "providers" / "fly.yaml", "usd_per_hour: 1.25", "usd_per_hour: 1.5")
-    assert price_of_fly(copy) == Decimal("1.5")
+def test_a_stale_compiled_file_is_ignored(small: Path) -> None:
+    edit(small / "providers" / "acme.yaml", "usd_per_hour: 1.25", "usd_per_hour: 1.5")
+    assert price_in(small) == Decimal("1.5")
 
 
-def test_a_new_card_a_new_provider_and_a_new_name_make_a_compiled_file_stale(
-    tmp_path: Path,
-) -> None:
-    copy = shrunk(tmp_path)
-    seen = {catalog.fingerprint(copy)}
-    edit(copy / "gpus.yaml", "  - key: A10\n", "  # a remark\n  - key: A10\n")
-    seen.add(catalog.fingerprint(copy))
-    shutil.copy(FOLDER / "providers" / "salad.yaml", copy / "providers")
-    seen.add(catalog.fingerprint(copy))
-    (copy / "providers" / "salad.yaml").rename(copy / "providers" / "zalad.yaml")
-    seen.add(catalog.fingerprint(copy))
+def test_a_folder_without_a_compiled_file_is_read_from_the_yaml(small: Path) -> None:
+    (small / "compiled.json").unlink()
+    assert price_in(small) == Decimal("1.25")
+
+
+def test_a_new_card_a_new_provider_and_a_new_name_make_a_compiled_file_stale(small: Path) -> None:
+    seen = {catalog.fingerprint(small)}
+    edit(small / "gpus.yaml", "cards:\n", "cards: # all of them\n")
+    seen.add(catalog.fingerprint(small))
+    beta = small / "providers" / "beta.yaml"
+    beta.write_text("", encoding="utf-8")
+    seen.add(catalog.fingerprint(small))
+    beta.rename(beta.with_name("gamma.yaml"))
+    seen.add(catalog.fingerprint(small))
     assert len(seen) == 4
 
 
-def test_a_folder_without_a_compiled_file_is_read_from_the_yaml(tmp_path: Path) -> None:
-    copy = shrunk(tmp_path)
-    (copy / "compiled.json").unlink()
-    assert price_of_fly(copy) == Decimal("1.25")
+def test_what_is_no_price_makes_no_compiled_file_stale(small: Path) -> None:
+    before = catalog.fingerprint(small)
+    (small / "README.md").write_text("How to add a price", encoding="utf-8")
+    (small / "providers" / "notes.txt").write_text("", encoding="utf-8")
+    assert catalog.fingerprint(small) == before
 
 
 BROKEN = pytest.mark.xfail(reason="bug: a compiled.json that cannot be read is no stale one")
@@ -436,27 +448,24 @@ BROKEN = pytest.mark.xfail(reason="bug: a compiled.json that cannot be read is n
 
 @BROKEN
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"5", b"\xff", b"{} {}"], ids=repr)
-def test_a_broken_compiled_file_is_ignored(data: bytes, tmp_path: Path) -> None:
-    copy = shrunk(tmp_path)
-    (copy / "compiled.json").write_bytes(data)
-    assert price_of_fly(copy) == Decimal("1.25")
+def test_a_broken_compiled_file_is_ignored(data: bytes, small: Path) -> None:
+    (small / "compiled.json").write_bytes(data)
+    assert price_in(small) == Decimal("1.25")
 
 
 @BROKEN
 @pytest.mark.parametrize("left_out", ["cards", "providers"])
-def test_a_compiled_file_of_another_version_is_ignored(left_out: str, tmp_path: Path) -> None:
-    copy = shrunk(tmp_path)
-    body = json.loads((copy / "compiled.json").read_text(encoding="utf-8"))
+def test_a_compiled_file_of_another_version_is_ignored(left_out: str, small: Path) -> None:
+    body = json.loads((small / "compiled.json").read_text(encoding="utf-8"))
     del body[left_out]
-    (copy / "compiled.json").write_text(json.dumps(body), encoding="utf-8")
-    assert price_of_fly(copy) == Decimal("1.25")
+    (small / "compiled.json").write_text(json.dumps(body), encoding="utf-8")
+    assert price_in(small) == Decimal("1.25")
 
 
 @BROKEN
-def test_a_compiled_file_with_fields_of_another_version_is_ignored(tmp_path: Path) -> None:
-    copy = shrunk(tmp_path)
-    edit(copy / "compiled.json", '"key": "fly"', '"key": "fly", "coming_field": 1')
-    assert price_of_fly(copy) == Decimal("1.25")
+def test_a_compiled_file_with_fields_of_another_version_is_ignored(small: Path) -> None:
+    edit(small / "compiled.json", '"key": "acme"', '"key": "acme", "coming_field": 1')
+    assert price_in(small) == Decimal("1.25")
 
 
 # --- the schema that editors use ----------------------------------------------------------------

@@ -87,7 +87,7 @@ def estimated(asked: Asked) -> Estimate:
         found = listed
     wanted = _matching(found, asked, catalog, filtered=seen is None)
     estimator = Estimator(question)
-    pinned = frozenset({SEEN, *([asked.explain] if asked.explain else [])})
+    pinned = frozenset([*([SEEN] if seen else []), *([asked.explain] if asked.explain else [])])
     ranking = rank(
         _priced(chain([seen] if seen else [], wanted), estimator),
         by=asked.sort,

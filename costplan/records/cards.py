@@ -32,6 +32,8 @@ class Card(Record):
 
     key: str
     name: str
+    driver_name: str | None = None
+    """What the driver prints, and what some markets take as the card's id."""
     vendor: Literal["NVIDIA", "AMD"]
     architecture: str
     compute_capability: str
