@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from costplan.errors import InputError, UnknownError
@@ -185,10 +186,17 @@ def _guessed(job: Job) -> list[str]:
     """Return a sentence for each guess that is not one of the quantities of `DEFAULTS`."""
     given = {field: getattr(job, field) for field in job.assumed if field not in _SAID_ELSEWHERE}
     return [
-        f"{field}{'' if field == 'throughput' else f' {value}'}: {job.assumed[field]}"
+        f"{field}{_shown(value)}: {job.assumed[field]}"
         for field, value in given.items()
         if value is not None
     ]
+
+
+def _shown(value: object) -> str:
+    """Return a guessed value as it is said, nothing for what is no word or number."""
+    if isinstance(value, float):
+        return f" {value:g}"
+    return f" {value}" if isinstance(value, str | int | Decimal) else ""
 
 
 def _guess(job: Job, field: str, said: list[str]) -> Guess:

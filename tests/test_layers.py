@@ -24,8 +24,9 @@ LAYERS: list[set[str]] = [
     {"records.jobs", "records.results"},
     {"yamlfile"},
     {"catalog"},
-    {"billing", "predict", "interruptions", "work", "advisor", "seen"},
-    {"states", "disk", "unpriced", "phases"},
+    {"billing", "predict", "work", "advisor", "seen"},
+    {"states", "disk", "unpriced", "interruptions"},
+    {"phases"},
     {"rates"},
     {"itemise"},
     {"estimate"},
@@ -266,7 +267,7 @@ def test_no_room_bears_the_name_of_a_module_of_the_standard_library() -> None:
     assert wrong == []
 
 
-@pytest.mark.xfail(reason="bug: phases has 323 lines")
+@pytest.mark.xfail(reason="bug: phases has 321 lines")
 def test_a_room_is_read_in_one_sitting() -> None:
     lengths = {
         room: len(path.read_text(encoding="utf-8").splitlines()) for room, path in ROOMS.items()

@@ -70,8 +70,12 @@ def estimate_text(estimate: Estimate, stream: TextIO, *, explain: bool) -> str:
         out.print(f"{shown} of {estimate.offers_total} offers; --limit 0 for all")
     if estimate.results:
         out.print(Text(_disk(estimate, estimate.results[0].disk_gb)))
-        out.print(Text(f"every line of one of them: --explain {estimate.results[0].sku}"))
-    _assumptions(out, estimate)
+    if estimate.assumed:
+        names = ", ".join(text.split(":", 1)[0] for text in estimate.assumed)
+        out.print(Text(f"assumed: {names}"))
+    if estimate.results:
+        sku = estimate.results[0].sku
+        out.print(Text(f"every line of one of them, and the reasons: --explain {sku}"))
     return _written(out)
 
 
