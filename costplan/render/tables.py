@@ -58,25 +58,29 @@ def estimate_text(estimate: Estimate, stream: TextIO, *, explain: bool) -> str:
             _explain(out, estimate, result)
         return _written(out)
     out.print(_ranked(estimate))
+    for text in _below(estimate):
+        out.print(Text(text))
+    return _written(out)
+
+
+def _below(estimate: Estimate) -> list[str]:
+    """Return the lines under a table: its marks, what it leaves to other flags."""
     marks = []
     if any(result.unbeaten for result in estimate.results):
         marks.append("* nobody is both cheaper and sooner")
     if any(result.at_least for result in estimate.results):
         marks.append(">= at least: a meter has no stated price")
-    if marks:
-        out.print("; ".join(marks))
+    lines = ["; ".join(marks)] if marks else []
     shown = len(estimate.results)
     if shown < estimate.offers_total:
-        out.print(f"{shown} of {estimate.offers_total} offers; --limit 0 for all")
-    if estimate.results:
-        out.print(Text(_disk(estimate, estimate.results[0].disk_gb)))
+        lines.append(f"{shown} of {estimate.offers_total} offers; --limit 0 for all")
+    first = estimate.results[0]
+    lines.append(_disk(estimate, first.disk_gb))
     if estimate.assumed:
         names = ", ".join(text.split(":", 1)[0] for text in estimate.assumed)
-        out.print(Text(f"assumed: {names}"))
-    if estimate.results:
-        sku = estimate.results[0].sku
-        out.print(Text(f"every line of one of them, and the reasons: --explain {sku}"))
-    return _written(out)
+        lines.append(f"assumed: {names}")
+    lines.append(f"every line of one of them, and the reasons: --explain {first.sku}")
+    return lines
 
 
 def notices_text(found: tuple[Notice, ...], stream: TextIO) -> str:
