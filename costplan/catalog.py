@@ -106,7 +106,8 @@ class Catalog:
         """
         wanted = name.strip().lower()
         for provider in self.providers.values():
-            if wanted in (provider.key, provider.name.lower(), *provider.aliases):
+            names = (provider.key, provider.name, *provider.aliases)
+            if wanted in (name.lower() for name in names):
                 return provider.key
         raise InputError(
             f"unknown provider {name!r}",
@@ -156,7 +157,11 @@ def folder(given: Path | None = None) -> Path:
     variable = os.environ.get("COSTPLAN_PRICING")
     named = given or (Path(variable) if variable else None)
     if named is not None:
-        if not named.is_dir():
+        try:
+            found = named.is_dir()
+        except OSError as err:
+            raise InputError(f"price folder {named}: {err.strerror or err}") from None
+        if not found:
             raise InputError(f"price folder {named} is not a directory")
         return named
     inside = Path(__file__).parent / "pricing"
@@ -169,15 +174,21 @@ def load(pricing: Path) -> Catalog:
     Raises:
         InputError: A file is missing or broken; the message names file and line.
     """
-    compiled = pricing / COMPILED_NAME
-    if compiled.is_file():
-        data = json.loads(compiled.read_bytes())
-        if data.get("made_from") == fingerprint(pricing):
-            return _assemble(
-                CardFile.model_validate(data["cards"]),
-                [ProviderFile.model_validate(file) for file in data["providers"]],
-            )
-    return load_yaml(pricing)
+    return _load_compiled(pricing) or load_yaml(pricing)
+
+
+def _load_compiled(pricing: Path) -> Catalog | None:
+    """Return the compiled catalog; None where it is missing, stale, or of another version."""
+    try:
+        data = json.loads((pricing / COMPILED_NAME).read_bytes())
+        if data["made_from"] != fingerprint(pricing):
+            return None
+        return _assemble(
+            CardFile.model_validate(data["cards"]),
+            [ProviderFile.model_validate(file) for file in data["providers"]],
+        )
+    except (OSError, ValueError, TypeError, LookupError):  # pydantic's errors are ValueErrors
+        return None
 
 
 def load_yaml(pricing: Path) -> Catalog:
@@ -194,10 +205,12 @@ def load_yaml(pricing: Path) -> Catalog:
     for path, file in zip(paths, catalog.files, strict=True):
         named = [entry.card for entry in file.offers] + [r.card for r in file.references if r.card]
         for card in named:
-            if catalog.card_key(card) != card:
-                raise InputError(
-                    f"{path}: {card!r} is not a card key", hint=f"write {catalog.card_key(card)}"
-                )
+            try:
+                key = catalog.card_key(card)
+            except InputError as err:
+                raise InputError(f"{path}: {err}", hint=err.hint) from None
+            if key != card:
+                raise InputError(f"{path}: {card!r} is not a card key", hint=f"write {key}")
     return catalog
 
 

@@ -43,7 +43,7 @@ def read_job(
         data.update(_setting(setting))
     for flag, (field, value) in (flags or {}).items():
         if value is not None:
-            yamlfile.build(Job, {field: value}, where=f"{flag} {value}")
+            _check({field: value}, where=f"{flag} {value}")
             data[field] = value
     if not data:
         raise InputError(
@@ -63,5 +63,10 @@ def _setting(setting: str) -> dict[str, Any]:
         raise InputError(f"--set {key}: unknown key", hint=nearest(key, Job.model_fields))
     where = f"--set {key}"
     parsed = dict(yamlfile.parse(f"{key}: {value}\n", where=where))
-    yamlfile.build(Job, parsed, where=where)
+    _check(parsed, where=where)
     return parsed
+
+
+def _check(fields: dict[str, Any], *, where: str) -> None:
+    """Refuse values that fit no job; whether they fit this one is seen when it is complete."""
+    yamlfile.build(Job, {"epochs": "1000000", "runs": "100000", **fields}, where=where)

@@ -36,26 +36,27 @@ def read_offers(source: str, *, catalog: Catalog, now: datetime) -> Iterator[Off
     """
     where = "standard input" if source == "-" else source
     with _opened(source) as file:
-        first = _first_line(file, where)
+        number, first = _first_line(file, where)
         if first.lstrip().startswith(b"["):
             rest = file.read(MAX_ARRAY_BYTES + 1)
             if len(rest) > MAX_ARRAY_BYTES:
                 raise InputError(f"{where}: an array of over 100 MB", hint="use JSON Lines")
-            for number, item in enumerate(_array(first + rest, where), 1):
-                yield _offer(item, f"{where}: entry {number}", catalog, now)
+            for entry, item in enumerate(_array(first + rest, where), 1):
+                yield _offer(item, f"{where}: entry {entry}", catalog, now)
             return
-        number = 0
         line = first
         while line:
-            number += 1
             if line.strip():
                 yield _line(line, f"{where}:{number}", catalog, now)
             line = file.readline(MAX_LINE_BYTES + 1)
+            number += 1
 
 
 @contextmanager
 def _opened(source: str) -> Iterator[IO[bytes]]:
     if source == "-":
+        if sys.stdin is None:
+            raise InputError("standard input is closed")
         yield sys.stdin.buffer
         return
     path = Path(source)
@@ -70,14 +71,15 @@ def _opened(source: str) -> Iterator[IO[bytes]]:
         raise InputError(f"{path} cannot be read: {err.strerror or err}") from None
 
 
-def _first_line(file: IO[bytes], where: str) -> bytes:
-    """Return the first line that is not blank."""
-    for _ in range(1_000):
+def _first_line(file: IO[bytes], where: str) -> tuple[int, bytes]:
+    """Return the first line that is not blank, and its number."""
+    for number in range(1, 1_001):
         line = file.readline(MAX_LINE_BYTES + 1)
         if not line:
             raise InputError(f"{where} has no offers")
+        line = line.removeprefix(b"\xef\xbb\xbf")
         if line.strip():
-            return line.removeprefix(b"\xef\xbb\xbf")
+            return number, line
     raise InputError(f"{where} has no offers in its first thousand lines")
 
 
@@ -113,7 +115,8 @@ def _offer(item: Any, where: str, catalog: Catalog, now: datetime) -> Offer | Le
         raise InputError(f"{where} is not an offer", hint="each is an object in braces")
     try:
         if is_vast(item):
-            return vast_offer(item, catalog=catalog, now=now)
+            found = vast_offer(item, catalog=catalog, now=now)
+            return found if isinstance(found, LeftOutOffer) else _placed(found, where, catalog)
         item.setdefault("checked", now.date())
         return _placed(Offer.model_validate(item), where, catalog)
     except ValidationError as err:
@@ -122,6 +125,9 @@ def _offer(item: Any, where: str, catalog: Catalog, now: datetime) -> Offer | Le
 
 def _placed(offer: Offer, where: str, catalog: Catalog) -> Offer | LeftOutOffer:
     """Return `offer` with the catalog's keys, or left out where the catalog has none."""
+    for text in (offer.sku, offer.id, offer.region, offer.source):
+        if text is not None and not _is_text(text):
+            raise InputError(f"{where}: {text!r} is not text")
     if offer.card in catalog.cards and offer.provider in catalog.providers:
         return offer
     try:
@@ -132,9 +138,20 @@ def _placed(offer: Offer, where: str, catalog: Catalog) -> Offer | LeftOutOffer:
     return offer.model_copy(update={"card": card, "provider": provider})
 
 
+def _is_text(text: str) -> bool:
+    """Return whether `text` can be written: JSON may hold half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _refusal(err: ValidationError, where: str) -> InputError:
     first = err.errors(include_url=False)[0]
     name = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
         return InputError(f"{where}: unknown key {name!r}", hint=nearest(name, Offer.model_fields))
+    if first["type"] == "json_invalid":
+        return InputError(f"{where} is not JSON: {first['ctx']['error']}")
     return InputError(f"{where}: {name}: {first['msg'].removeprefix('Value error, ').lower()}")

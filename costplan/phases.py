@@ -196,13 +196,9 @@ def plan(work: Work, framed: Frame, provider: Provider, own: OwnTerms) -> Plan |
     found = _interruptions(work, [*framed.fixed, *coming], provider)
     if found is None:
         return None
+    fields = {"checkpoint writes": "writing_s", "lost work": "lost_s", "restarts": "restarts_s"}
     extra = [
-        phase(name, "interruptions", Guess(*rising(found, field)))
-        for name, field in (
-            ("checkpoint writes", "writing_s"),
-            ("lost work", "lost_s"),
-            ("restarts", "restarts_s"),
-        )
+        phase(name, "interruptions", Guess(*rising(found, field))) for name, field in fields.items()
     ]
     again = Guess(0.0, 0.0, 0.0) if _keeps_disk(provider) else Guess(*rising(found, "times"))
     return Plan(framed, (*moving, *extra), found[1], again)

@@ -96,4 +96,7 @@ def parse_duration_s(text: str) -> float:
     parts = _DURATION.findall(cleaned)
     if not parts or "".join(number + unit for number, unit in parts) != cleaned:
         raise InputError(f"{text!r} is not a duration", hint="write 90s, 15m, 1h30m or 2d")
-    return float(sum(float(number) * _SECONDS[unit] for number, unit in parts))
+    duration_s = float(sum(float(number) * _SECONDS[unit] for number, unit in parts))
+    if not math.isfinite(duration_s):
+        raise InputError(f"{text[:20]!r}... is no duration that ends")
+    return duration_s

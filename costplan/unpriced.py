@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from costplan.records.offers import Offer
-    from costplan.records.providers import Meter, MeterKind, Provider
+    from costplan.records.providers import Meter, MeterKind, Provider, ProviderKind
 
 
 class Likely(NamedTuple):
@@ -88,13 +88,17 @@ class KnownPrices:
         same = [
             usd
             for (k, p), prices in self._known.items()
-            if k == kind and about is not None and self._providers[p].kind == about.kind
+            if k == kind and about is not None and self._kind_of(p) == about.kind
             for usd in prices
         ]
         if same and about is not None:
             return _likely(same, f"known prices of {about.kind} offers")
         anywhere = [usd for (k, _), prices in self._known.items() if k == kind for usd in prices]
         return _likely(anywhere, "known prices anywhere") if anywhere else None
+
+    def _kind_of(self, key: str) -> ProviderKind | None:
+        provider = self._providers.get(key)
+        return None if provider is None else provider.kind
 
 
 def _likely(prices: list[Decimal], whose: str) -> Likely:

@@ -7,7 +7,7 @@ beside it. A price of 0 stands for a missing one.
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, DecimalException
 from typing import TYPE_CHECKING, Any, Final
 
 from costplan.errors import InputError
@@ -25,6 +25,7 @@ MB_PER_GB: Final = 1000
 MIB_PER_GIB: Final = 1024
 SEARCH_DISK_GB: Final = Decimal(5)
 MONTH_HOURS: Final = Decimal(720)
+MOST: Final = Decimal(10) ** 100
 MEMORY_MATCHES: Final = 0.12
 """Two memory sizes within 12 % are the same card: 24,564 MiB is sold as 24 GB, 46,068 as 48."""
 
@@ -42,7 +43,9 @@ def vast_offer(item: dict[str, Any], *, catalog: Catalog, now: datetime) -> Offe
     """
     number = str(item.get("id") or item.get("ask_contract_id") or "")
     name = str(item["gpu_name"])
-    count = int(item.get("num_gpus") or 1)
+    count = _count(item)
+    if count is None:
+        return LeftOutOffer(f"vast/{number}", "no count of GPUs in the offer")
     memory_gb = _float(item, "gpu_ram", MIB_PER_GIB)
     try:
         card = _card(name, memory_gb, catalog)
@@ -81,6 +84,15 @@ def vast_offer(item: dict[str, Any], *, catalog: Catalog, now: datetime) -> Offe
     )
 
 
+def _count(item: dict[str, Any]) -> int | None:
+    """Return the number of GPUs, 1 where it is not said; None where it is no whole number."""
+    value = item.get("num_gpus")
+    if value is None or value == 0 or value == "":
+        return 1
+    amount = _amount(item, "num_gpus")
+    return int(amount) if amount is not None and amount == amount.to_integral_value() else None
+
+
 def _card(name: str, memory_gb: float | None, catalog: Catalog) -> str:
     """Return the card's key; where the name leaves the memory open, the memory decides."""
     key = catalog.card_key(name)
@@ -114,9 +126,10 @@ def _amount(item: dict[str, Any], key: str) -> Decimal | None:
         return None
     try:
         amount = Decimal(str(value))
-    except InvalidOperation:
+    except DecimalException:
         return None
-    return amount if amount.is_finite() and amount > 0 else None
+    # Beyond MOST stands no figure, and 10^1000000 would end the arithmetic.
+    return min(amount, MOST) if amount.is_finite() and amount > 0 else None
 
 
 def _traffic(item: dict[str, Any], per_gb: str, per_tb: str) -> Decimal | None:
@@ -125,8 +138,8 @@ def _traffic(item: dict[str, Any], per_gb: str, per_tb: str) -> Decimal | None:
         value = item.get(key)
         if value is not None and not isinstance(value, bool):
             try:
-                amount = Decimal(str(value)) / parts
-            except InvalidOperation:
+                amount = min(Decimal(str(value)), MOST) / parts
+            except DecimalException:
                 continue
             if amount.is_finite() and amount >= 0:
                 return amount

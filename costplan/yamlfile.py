@@ -28,6 +28,8 @@ Data = Any
 MAX_BYTES = 1_000_000
 """No job file or provider file comes near; what is larger is another file given by mistake."""
 
+MAX_SHOWN = 80
+
 _SURPRISES = (
     (re.compile(r"(?i)(yes|no|on|off|y|n)\Z"), "YAML 1.1 reads it as true or false"),
     (re.compile(r"(?i)(null|~|)\Z"), "an empty value is not a value: leave the key out"),
@@ -35,7 +37,7 @@ _SURPRISES = (
     (re.compile(r"[-+]?0[0-9_]+\Z"), "YAML 1.1 reads it in base 8"),
     (re.compile(r"[-+]?0[xob][0-9a-fA-F_]+\Z"), "write it in base 10"),
     (re.compile(r"[-+]?\d[\d_]*(\.\d*)?[eE][-+]?\d+\Z"), "write the number out"),
-    (re.compile(r"[-+]?\d[\d]*_[\d_.]*\Z"), "write the number without _"),
+    (re.compile(r"[-+]?(\d+\.?\d*|\.\d+)_[\d_.]*\Z"), "write the number without _"),
     (re.compile(r"(?i)[-+]?\.(inf|nan)\Z"), "it is not a number"),
     (re.compile(r"(True|TRUE|False|FALSE)\Z"), "write true or false"),
 )
@@ -81,10 +83,12 @@ def read_text(path: Path) -> str:
     try:
         if path.is_dir():
             raise InputError(f"{path} is a directory", hint="name a file in it")
-        if path.stat().st_size > MAX_BYTES:
-            size_mb = path.stat().st_size / 1_000_000
+        with path.open("rb") as file:  # a pipe has no size, so it is read to see it
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            size_mb = max(len(data), path.stat().st_size) / 1_000_000
             raise InputError(f"{path} has {size_mb:.0f} MB; at most 1 MB is read")
-        return as_text(path.read_bytes(), where=str(path))
+        return as_text(data, where=str(path))
     except FileNotFoundError:
         raise InputError(f"{path} does not exist") from None
     except OSError as err:
@@ -97,6 +101,8 @@ def read_stdin() -> str:
     Raises:
         InputError: It is too large or not text.
     """
+    if sys.stdin is None:
+        raise InputError("standard input is closed")
     data = sys.stdin.buffer.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise InputError("standard input has more than 1 MB; at most 1 MB is read")
@@ -124,10 +130,13 @@ def parse(text: str, *, where: str) -> Data:
     Raises:
         InputError: It is not YAML, repeats a key, or holds a YAML 1.1 surprise.
     """
-    loader = _TextLoader(text)
-    loader.where = where
+    loader: Any = None
     try:
+        loader = _TextLoader(text)
+        loader.where = where
         return loader.get_single_data()
+    except UnicodeEncodeError:  # half of a surrogate pair: bytes that the shell could not decode
+        raise InputError(f"{where} is not a text") from None
     except yaml.MarkedYAMLError as err:
         line = f":{err.problem_mark.line + 1}" if err.problem_mark else ""
         raise InputError(f"{where}{line}: {err.problem or err.context}") from None
@@ -136,7 +145,8 @@ def parse(text: str, *, where: str) -> Data:
     except RecursionError:
         raise InputError(f"{where} is nested too deeply") from None
     finally:
-        loader.dispose()
+        if loader is not None:
+            loader.dispose()
 
 
 def build(model: type[R], data: Data, *, where: str, text: str | None = None) -> R:
@@ -148,7 +158,9 @@ def build(model: type[R], data: Data, *, where: str, text: str | None = None) ->
     try:
         return model.model_validate(data)
     except ValidationError as err:
-        first = err.errors(include_url=False)[0]
+        found = err.errors(include_url=False)
+        # What a key should have been is said of the key that stands there, not as missing.
+        first = next((each for each in found if each["type"] == "extra_forbidden"), found[0])
         loc = first["loc"]
         place = f"{where}{_line_of(text, loc) if text else ''}"
         name = ".".join(str(part) for part in loc)
@@ -159,9 +171,15 @@ def build(model: type[R], data: Data, *, where: str, text: str | None = None) ->
             raise InputError(f"{place}: {name!r} is missing") from None
         message = first["msg"].removeprefix("Value error, ")
         value = first.get("input")
-        shown = f" (got {value!r})" if isinstance(value, str | int | float) else ""
+        shown = f" (got {short(value)})" if isinstance(value, str | int | float) else ""
         label = f"{name}: " if name else ""
         raise InputError(f"{place}: {label}{message[:1].lower()}{message[1:]}{shown}") from None
+
+
+def short(value: object) -> str:
+    """Return `value` as a message shows it: in full where that is short."""
+    text = repr(value)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
 def _line_of(text: str, loc: tuple[int | str, ...]) -> str:

@@ -71,7 +71,6 @@ def test_a_named_folder_that_is_none_is_an_input_error(
         catalog.folder()
 
 
-@pytest.mark.xfail(reason="bug: OSError where the name cannot be looked up")
 def test_a_name_longer_than_any_folder_name_is_an_input_error() -> None:
     with pytest.raises(InputError, match="price folder"):
         catalog.folder(Path("a" * 5_000))
@@ -195,7 +194,6 @@ def test_an_unknown_provider_is_an_input_error_with_a_hint(
     assert caught.value.hint.startswith(hint)
 
 
-@pytest.mark.xfail(reason="bug: an alias with a capital letter is never found")
 @pytest.mark.parametrize("name", ["acme corp", "Acme Corp", "ACME CORP"])
 def test_the_case_of_an_alias_does_not_count(name: str, price_folder: PriceFolder) -> None:
     folder = price_folder()
@@ -378,7 +376,6 @@ def test_an_alias_in_place_of_a_card_key_is_refused_and_the_key_named(
     assert err.hint == "write T4"
 
 
-@pytest.mark.xfail(reason="bug: the message does not say which file names the card")
 def test_an_unknown_card_in_an_offer_is_refused_and_the_file_named(
     price_folder: PriceFolder,
 ) -> None:

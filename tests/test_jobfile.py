@@ -160,12 +160,10 @@ def test_a_setting_may_contain_an_equals_sign(job_file: str) -> None:
     assert read_job(job_file, settings=["name=a=b"]).name == "a=b"
 
 
-@pytest.mark.xfail(reason="bug: a setting is checked alone, as if the job had one epoch")
 def test_epochs_already_trained_are_held_against_the_epochs_of_the_file(job_file: str) -> None:
     assert read_job(job_file, settings=["done=5"]).done == 5
 
 
-@pytest.mark.xfail(reason="bug: a setting is checked alone, as if the job had one epoch")
 def test_epochs_already_trained_are_held_against_the_epochs_of_another_setting() -> None:
     assert read_job(None, settings=["epochs=10", "done=5"]).done == 5
 
@@ -235,7 +233,6 @@ def test_a_missing_file_is_an_input_error(tmp_path: Path) -> None:
 # --- text that no terminal shows ----------------------------------------------------------------
 
 
-@pytest.mark.xfail(reason="bug: UnicodeEncodeError for bytes that the shell cannot decode")
 def test_a_setting_that_is_no_text_is_an_input_error() -> None:
     refused(None, f"name={os.fsdecode(bytes([0xFF]))}")
 

@@ -161,7 +161,6 @@ def test_a_dash_reads_standard_input(shipped: Catalog, monkeypatch: pytest.Monke
     assert one(list(read_offers("-", catalog=shipped, now=NOW))).card == "T4"
 
 
-@pytest.mark.xfail(reason="bug: AttributeError where the caller closed standard input")
 def test_a_closed_standard_input_is_an_input_error(
     shipped: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,11 +249,7 @@ def test_a_file_of_unknown_cards_only_is_an_answer_of_nothing(path: Path) -> Non
         (line() + "\n{\n", 2),
         (line() + "\n\n\n{\n", 4),
         (line() + "\n" + line(checked="2026-11-02")[:-1], 2),
-        pytest.param(
-            "\n\n{",
-            3,
-            marks=pytest.mark.xfail(reason="bug: blank lines at the top are not counted"),
-        ),
+        ("\n\n{", 3),
     ],
 )
 def test_a_broken_line_is_named_by_its_number(
@@ -321,7 +316,6 @@ def test_an_unknown_key_is_named_with_the_nearest(
     assert err.hint == "did you mean region?"
 
 
-@pytest.mark.xfail(reason="bug: `:1: : invalid json`, for a line that names sku and checked")
 def test_a_broken_line_reads_the_same_whatever_it_names(path: Path, shipped: Catalog) -> None:
     assert "is not JSON: " in str(refused(path, shipped, '{"sku": 1, "checked": }'))
 
@@ -331,7 +325,6 @@ def test_an_empty_file_has_no_offers(data: str, path: Path, shipped: Catalog) ->
     assert str(refused(path, shipped, data)) == f"{path} has no offers"
 
 
-@pytest.mark.xfail(reason="bug: read as an answer without any offer")
 def test_a_file_of_a_byte_order_mark_has_no_offers(path: Path, shipped: Catalog) -> None:
     assert str(refused(path, shipped, b"\xef\xbb\xbf")) == f"{path} has no offers"
 
@@ -395,7 +388,6 @@ def test_a_directory_and_a_missing_file_are_input_errors(tmp_path: Path, shipped
     assert "cannot be read" in failing(tmp_path / ("a" * 5_000))
 
 
-@pytest.mark.xfail(reason="bug: printed later, such text ends in a UnicodeEncodeError")
 @pytest.mark.parametrize("field", ["sku", "region", "source", "id"])
 def test_half_of_a_surrogate_pair_is_refused(field: str, path: Path, shipped: Catalog) -> None:
     refused(path, shipped, line(**{field: "\ud800"}))

@@ -313,7 +313,6 @@ def test_an_offer_of_an_unknown_provider_helps_that_provider() -> None:
     )
 
 
-@pytest.mark.xfail(reason="bug: KeyError for the class of a provider that is not in the catalog")
 def test_an_offer_of_an_unknown_provider_helps_anyone_without_a_class() -> None:
     offers = (host("nobody", ingress_usd_per_gb="0.2"),)
     asked = known(seller("silent"), offers=offers)

@@ -204,7 +204,7 @@ def _nothing(ranking: Ranking, asked: Asked) -> LimitError | UnknownError:
     what = " ".join(
         text
         for text in (
-            " or ".join(asked.gpus),
+            " or ".join(asked.gpus) or "anything",
             f"by {asked.gpu_count}" if asked.gpu_count else "",
             f"at {' or '.join(asked.providers)}" if asked.providers else "",
             f"on {asked.on}" if asked.on else "",
@@ -212,7 +212,7 @@ def _nothing(ranking: Ranking, asked: Asked) -> LimitError | UnknownError:
         if text
     )
     return UnknownError(
-        f"nobody in the price folder sells {what or 'anything'} this way",
+        f"nobody in the price folder sells {what} this way",
         hint="leave a filter out, or state an offer you see with --rate",
     )
 

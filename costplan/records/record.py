@@ -25,7 +25,9 @@ def _truth(value: Any) -> Any:
     """Accept true and false only: YAML 1.1 reads `no`, `off` and `n` as false, people do not."""
     if isinstance(value, bool) or value in ("true", "false"):
         return value
-    raise ValueError(f"{value!r} is not true or false")
+    # Only what is short is shown: aliases can make a list of a few lines larger than any memory.
+    shown = repr(value) if isinstance(value, str | int | float) else type(value).__name__
+    raise ValueError(f"{shown[:80]} is not true or false")
 
 
 # Numbers that programs read differently (010, 1_000, 312e12) are refused by `yamlfile`, where they

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from costplan.render.numbers import (
+from costplan.render.figures import (
     age,
     hours_range,
     price,
