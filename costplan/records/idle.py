@@ -1,0 +1,135 @@
+"""An idle box as the advisor sees it, and the advice."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from costplan.records.record import Amount, Number, Price, Record, Truth
+from costplan.records.results import Notice
+
+AwayHours = Annotated[Number, Field(ge=0, le=1_000_000)]
+Minutes = Annotated[Number, Field(ge=0, le=100_000)]
+Chance = Annotated[Number, Field(ge=0, le=1)]
+StopAction = Literal["stop", "pause", "hibernate", "deallocate"]
+
+
+class KeptData(Record):
+    """Destroy the box, keep the data on a volume, in a store, or as a snapshot."""
+
+    gb: Annotated[Amount, Field(gt=0, le=10_000_000)]
+    usd_per_gb_month: Price
+    setup_minutes: Minutes
+    """From nothing to working again with the data at hand."""
+    ingress_usd_per_gb: Price = Decimal(0)
+
+
+class IdleBox(Record):
+    """A box, what it bills in each state, and what coming back takes (a saved `--box` file)."""
+
+    usd_per_hour: Annotated[Amount, Field(gt=0, le=100_000)]
+    """Running, everything inside: the disk too."""
+    disk_gb: Annotated[Amount, Field(ge=0, le=10_000_000)] = Decimal(0)
+    """Allocated."""
+    storage_usd_per_gb_month: Price | None = None
+    stopped_storage_usd_per_gb_month: Price | None = None
+    """Where it differs from the running price."""
+    month_hours: Annotated[Amount, Field(ge=600, le=760)] = Decimal(730)
+    provider: str | None = None
+    stop: StopAction | None = "stop"
+    """What really ends the compute meter without destroying; left out where nothing does."""
+    no_stop: str | None = None
+    """Why there is no stop."""
+    restart_minutes: Minutes | None = None
+    setup_minutes: Minutes
+    """From nothing to working again."""
+    ingress_gb: Annotated[Amount, Field(ge=0, le=10_000_000)] = Decimal(0)
+    ingress_usd_per_gb: Price = Decimal(0)
+    rebuild_usd_per_hour: Annotated[Amount, Field(gt=0, le=100_000)] | None = None
+    """What a new box costs today; the running rate where left out."""
+    search_usd: Price = Decimal(0)
+    """Spent on boxes that do not work until one does."""
+    upload_usd: Price = Decimal(0)
+    """Saving what must be saved before a destroy."""
+    lost_usd: Price = Decimal(0)
+    """Work since the last checkpoint, lost by a stop."""
+    gone_share: Chance | None = None
+    """Chance that the GPU is taken at the restart."""
+    gone_usd: Price = Decimal(0)
+    """What that costs on top of a rebuild."""
+    gone_half_life_hours: Annotated[Number, Field(gt=0, le=1_000_000)] | None = None
+    kept_data: KeptData | None = None
+    stop_expires_hours: AwayHours | None = None
+    """After this the provider deletes a stopped box."""
+    balance_usd: Price | None = None
+    waiting_usd_per_hour: Price = Decimal(0)
+    """What an hour of the person who waits for the box is worth."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_stop_is_none(cls, data: object) -> object:
+        if isinstance(data, dict) and data.get("no_stop") is not None:
+            if data.get("stop") is not None:
+                raise ValueError("give stop or no_stop, not both")
+            return {**data, "stop": None}
+        return data
+
+
+class Absence(Record):
+    """What is known of how long nobody comes back."""
+
+    hours: AwayHours | None = None
+    mean_hours: Annotated[Number, Field(gt=0, le=1_000_000)] | None = None
+    recorded_hours: tuple[Number, ...] = ()
+    away_hours: tuple[Number, ...] = ()
+    """Recorded ones that still last."""
+    never: Chance = 0.0
+
+
+class OptionCost(Record):
+    """One state the box can wait in."""
+
+    action: str
+    usd_per_hour: Decimal
+    back_usd: Decimal
+    """Paid at the return."""
+    cost_usd: Decimal | None
+    """Over the known absence, or expected under the law; None where nothing is known."""
+    undo: Truth
+    until_h: float | None
+    """After this the box is gone."""
+
+
+class PlanStep(Record):
+    """From this many hours away on, be in this state."""
+
+    from_h: float
+    action: str
+
+
+class Advice(Record):
+    """The answer to `costplan idle`."""
+
+    advice: str
+    why: str
+    options: tuple[OptionCost, ...]
+    away_h: float | None
+    keep_until_h: float
+    destroy_after_h: float | None
+    """Of an unknown or known absence: from here on destroy is cheapest; None where never."""
+    near_tie_h: tuple[float, float] | None
+    stopped_usd_per_hour: Decimal | None
+    rebuild_usd: Decimal
+    saved_usd_per_hour: Decimal | None
+    """By stopping rather than keeping."""
+    gpu_gone_break_even: float | None
+    plan: tuple[PlanStep, ...]
+    plan_usd: float | None
+    """Expected under the law."""
+    guarantee: float | None
+    """The plan never costs more than this many times the best in hindsight."""
+    flips: tuple[str, ...]
+    assumed: tuple[str, ...]
+    notices: tuple[Notice, ...]

@@ -1,0 +1,111 @@
+"""What a provider's stop really is, for a box: its action, rates, clocks and traps."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from costplan.units import GB_PER
+
+if TYPE_CHECKING:
+    from costplan.records.idle import StopAction
+    from costplan.records.providers import ActionName, Meter, Provider
+
+_NAMES: Final[dict[ActionName, StopAction]] = {
+    "api_stop": "stop",
+    "deallocate": "deallocate",
+    "pause": "pause",
+    "hibernate": "hibernate",
+    "shelve": "stop",
+}
+
+
+class StopFacts(NamedTuple):
+    """The stop of one provider."""
+
+    action: StopAction | None
+    """None where nothing stops the meter without destroying."""
+    why_not: str | None
+    storage_usd_per_gb_month: Decimal | None
+    """Of the stopped disk, where the provider has one price for all."""
+    own_stopped_price: bool
+    """False where a running box pays the same for its disk."""
+    month_hours: Decimal | None
+    expires_hours: float | None
+    restart_minutes: float | None
+    rebuilds: bool
+    """True where the way back takes image pull and install again."""
+    warnings: tuple[str, ...]
+
+
+def stop_facts(provider: Provider) -> StopFacts:
+    """Return what is known of stopping a box at `provider`."""
+    terms = provider.stop
+    disk = provider.meter("disk")
+    month = disk.month_hours if disk is not None else None
+    action = terms.action
+    why = _why_not(provider)
+    if why is not None or action is None:
+        return StopFacts(None, why, None, False, month, None, None, False, warnings(provider))
+    stopped_disk = provider.meter("disk", provider.actions[action].state)
+    running_disk = provider.meter("disk")
+    return StopFacts(
+        action=_NAMES.get(action, "stop"),
+        why_not=None,
+        storage_usd_per_gb_month=None if stopped_disk is None else _per_gb_month(stopped_disk),
+        own_stopped_price=stopped_disk is not running_disk,
+        month_hours=stopped_disk.month_hours if stopped_disk is not None else month,
+        expires_hours=terms.max_stopped_hours,
+        restart_minutes=terms.restart_minutes,
+        rebuilds=any("container" in part for part in terms.wiped),
+        warnings=warnings(provider),
+    )
+
+
+def _per_gb_month(meter: Meter) -> Decimal | None:
+    """Return the price of a GB (10^9 bytes) and month; None where it is another kind of price."""
+    if meter.usd is None:
+        return None
+    unit, _, time = meter.per.partition("_")
+    if unit not in ("gb", "gib") or time not in ("month", "hour", "second"):
+        return None
+    hours = {"month": Decimal(1), "hour": meter.month_hours, "second": meter.month_hours * 3_600}
+    return meter.usd * hours[time] / GB_PER[unit]
+
+
+def _why_not(provider: Provider) -> str | None:
+    terms = provider.stop
+    if terms.supported is None:
+        return f"nobody says what a stop bills at {provider.name}"
+    if not terms.supported or terms.action is None:
+        return f"{provider.name} has no stop that ends the bill"
+    state = provider.actions[terms.action].state
+    if state == "destroyed":
+        return f"the stop of {provider.name} destroys the box"
+    gpu = provider.meter("gpu", state)
+    if gpu is not None:
+        return f"a stopped box at {provider.name} bills its GPU all the same"
+    return None
+
+
+def warnings(provider: Provider) -> tuple[str, ...]:
+    """Return what looks like a stop at `provider` and is none, or loses something."""
+    found = []
+    for name, action in provider.actions.items():
+        words = name.replace("_", " ")
+        if name == "terminate":
+            continue
+        if provider.meter("gpu", action.state) is not None:
+            found.append(f"at {provider.name}, {words} does not end the bill ({action.state})")
+        elif action.state == "destroyed":
+            found.append(f"at {provider.name}, {words} destroys the box")
+    if provider.stop.wiped:
+        found.append(f"a stop at {provider.name} wipes: {', '.join(provider.stop.wiped)}")
+    if provider.stop.pinned_to_host:
+        found.append(
+            f"a stopped box at {provider.name} waits for its own host: that others of its kind are "
+            "free says nothing of its way back"
+        )
+    if provider.stop.ends_with_contract:
+        found.append(f"at {provider.name} the box ends with its contract, stopped or not")
+    return tuple(found)
