@@ -1,0 +1,1 @@
+"""What is on a box, and whether it is safe elsewhere."""
