@@ -8,14 +8,18 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from costplan.estimate import LeftOutOffer, Priced
+from costplan.glimpse import Glimpse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from costplan.records.offers import Offer, Pricing
 
 SortBy = Literal["total", "hours"]
 
 Key = tuple[Decimal | float, Decimal | float, str, str]
-Entry = tuple[Key, Priced]
+Ranked = Priced | Glimpse
+Entry = tuple[Key, Ranked]
 
 _SLACK: Final = 1_000
 """Offers collected beyond those wanted before the rest is dropped: sorting now and then is cheaper
@@ -36,7 +40,9 @@ class Reason(NamedTuple):
 class Ranking(NamedTuple):
     """Priced offers in order, and what was left out."""
 
-    shown: list[Priced]
+    shown: list[Ranked]
+    unbeaten: list[bool]
+    """Of each shown one: whether no other is both cheaper and sooner."""
     ranks: list[int]
     """Place of each shown one among all, from 1."""
     total: int
@@ -51,9 +57,9 @@ class Front:
     """The offers that no other beats on both cost and time, as (dollars, hours)."""
 
     def __init__(self) -> None:
-        self._points: list[tuple[Decimal, float]] = []  # dollars rise, hours fall
+        self._points: list[tuple[Decimal | float, float]] = []  # dollars rise, hours fall
 
-    def add(self, usd: Decimal, hours: float) -> None:
+    def add(self, usd: Decimal | float, hours: float) -> None:
         """Take in one offer."""
         points = self._points
         place = bisect_left(points, (usd, hours))
@@ -64,16 +70,33 @@ class Front:
             end += 1
         points[place:end] = [(usd, hours)]
 
-    def __contains__(self, point: tuple[Decimal, float]) -> bool:
+    def __contains__(self, point: tuple[Decimal | float, float]) -> bool:
         place = bisect_left(self._points, point)
         return place < len(self._points) and self._points[place] == point
 
 
-def key(priced: Priced, by: SortBy) -> Key:
-    """Return what `priced` is sorted by: the number shown, then the other, then the sku."""
-    usd, hours = priced.total.expected, priced.hours[1]
-    sku, pricing = priced.machine.offer.sku, priced.machine.pricing
+def key(item: Ranked, by: SortBy) -> Key:
+    """Return what `item` is sorted by: the number shown, then the other, then the sku."""
+    usd, hours = point(item)
+    sku, pricing = offer_of(item).sku, pricing_of(item)
     return (usd, hours, sku, pricing) if by == "total" else (hours, usd, sku, pricing)
+
+
+def point(item: Ranked) -> tuple[Decimal | float, float]:
+    """Return the expected dollars and hours."""
+    if isinstance(item, Glimpse):
+        return item.usd, item.hours
+    return item.total.expected, item.hours[1]
+
+
+def offer_of(item: Ranked) -> Offer:
+    """Return whose price it is."""
+    return item.offer if isinstance(item, Glimpse) else item.machine.offer
+
+
+def pricing_of(item: Ranked) -> Pricing:
+    """Return how it is sold."""
+    return item.pricing if isinstance(item, Glimpse) else item.machine.pricing
 
 
 class _Gone:
@@ -97,7 +120,7 @@ class _Gone:
 
 
 def rank(
-    offers: Iterable[Priced | LeftOutOffer],
+    offers: Iterable[Ranked | LeftOutOffer],
     *,
     by: SortBy = "total",
     limit: int = 0,
@@ -113,12 +136,12 @@ def rank(
             gone.add(item)
             continue
         total += 1
-        front.add(item.total.expected, item.hours[1])
+        front.add(*point(item))
         entry = (key(item, by), item)
         best.append(entry)
         if pinned:
             keys.append(entry[0])
-            offer = item.machine.offer
+            offer = offer_of(item)
             kept += [entry] if offer.sku in pinned or offer.id in pinned else []
         if limit and len(best) > limit + _SLACK:
             best = _first(best, limit)
@@ -126,8 +149,10 @@ def rank(
     shown = {entry[0] for entry in best}
     late = sorted((e for e in kept if e[0] not in shown), key=lambda entry: entry[0])
     keys.sort()
+    shown_items = [item for _, item in (*best, *late)]
     return Ranking(
-        shown=[priced for _, priced in (*best, *late)],
+        shown=shown_items,
+        unbeaten=[point(item) in front for item in shown_items],
         ranks=[
             *range(1, len(best) + 1),
             *(bisect_left(keys, entry[0]) + 1 for entry in late),
@@ -142,3 +167,17 @@ def rank(
 def _first(entries: list[Entry], limit: int) -> list[Entry]:
     ordered = sorted(entries, key=lambda entry: entry[0])
     return ordered[:limit] if limit else ordered
+
+
+def exactly(ranking: Ranking, full: Callable[[Glimpse], Priced | LeftOutOffer]) -> Ranking:
+    """Return `ranking` with every glimpse in it priced in full, in the order of exact totals."""
+    found = []
+    for item, place, unbeaten in zip(ranking.shown, ranking.ranks, ranking.unbeaten, strict=True):
+        priced = full(item) if isinstance(item, Glimpse) else item
+        if isinstance(priced, Priced):
+            found.append((place, priced, unbeaten))
+    return ranking._replace(
+        shown=[priced for _, priced, _ in found],
+        ranks=[place for place, _, _ in found],
+        unbeaten=[unbeaten for _, _, unbeaten in found],
+    )

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from makes import asked_of_all, bundled_offers, offer, priced, question, ways, work
 
 from costplan.estimate import LeftOutOffer, Priced
-from costplan.ranking import Front, rank
+from costplan.ranking import Front, Ranked, offer_of, point, pricing_of, rank
 from costplan.spans import exactly
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def made(usd: int, hours: int, sku: str = "a/1", pricing: Pricing = "on-demand")
     )
 
 
-def names(shown: Sequence[Priced]) -> list[str]:
-    return [item.machine.offer.sku for item in shown]
+def names(shown: Sequence[Ranked]) -> list[str]:
+    return [offer_of(item).sku for item in shown]
 
 
 # --- order ----------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def test_the_soonest_comes_first_and_of_two_as_soon_the_cheaper() -> None:
 def test_of_two_equal_ones_the_name_and_then_the_way_of_being_sold_decides() -> None:
     offers = [made(1, 1, "b"), made(1, 1, "a", "spot"), made(1, 1, "a", "on-demand")]
     shown = rank(offers).shown
-    assert [(item.machine.offer.sku, item.machine.pricing) for item in shown] == [
+    assert [(offer_of(item).sku, pricing_of(item)) for item in shown] == [
         ("a", "on-demand"),
         ("a", "spot"),
         ("b", "on-demand"),
@@ -201,7 +201,7 @@ def test_each_place_holds_nothing_dearer_than_the_next_and_all_are_counted(
 ) -> None:
     ranking = rank(found)
     for before, after in itertools.pairwise(ranking.shown):
-        assert before.total.expected <= after.total.expected
+        assert point(before) <= point(after)
     assert ranking.ranks == list(range(1, ranking.total + 1))
     assert ranking.total + sum(reason.offers for reason in ranking.left_out) == len(found)
 
