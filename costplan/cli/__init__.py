@@ -1,19 +1,18 @@
 """The command line: parse, call, render. Heavy imports happen inside the commands."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 
 import typer
 
 from costplan import __version__
-from costplan.cli import estimate_command
-from costplan.errors import CostplanError
+from costplan.cli import away_command, copy_command, estimate_command, idle_command
+from costplan.cli.streams import talk
+from costplan.errors import CostplanError, InputError
 
 app = typer.Typer(
     name="costplan",
-    help="What a training job will cost on rented GPUs, before you rent.",
+    help="What a training job will cost on rented GPUs, and what to do with an idle box.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -22,6 +21,17 @@ app = typer.Typer(
     "COSTPLAN_PRICING names another price folder.",
 )
 app.command("estimate", epilog=estimate_command.EXAMPLES)(estimate_command.estimate)
+_idle = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+_idle.callback(epilog=idle_command.EXAMPLES)(idle_command.idle)
+_idle.command("away")(away_command.away)
+_idle.command("back")(away_command.back)
+_copy = typer.Typer(
+    help="A manifest of what must survive, and a check of the copy.", no_args_is_help=True
+)
+_copy.command("make")(copy_command.make)
+_copy.command("check")(copy_command.check)
+_idle.add_typer(_copy, name="copy")
+app.add_typer(_idle, name="idle", help="Keep, stop or destroy an idle box, in money.")
 
 
 def _version(wanted: bool) -> None:
@@ -47,7 +57,11 @@ def main(argv: list[str] | None = None) -> None:
     try:
         app(args=argv, prog_name="costplan")
     except CostplanError as err:
-        typer.echo(f"error: {err}", err=True)
-        if err.hint:
-            typer.echo(f"hint: {err.hint}", err=True)
+        from costplan.render.figures import visible
+
+        hint = f"hint: {visible(err.hint)}\n" if err.hint else ""
+        talk(f"error: {visible(str(err))}\n{hint}")
         sys.exit(err.exit_code)
+    except OSError as err:
+        talk(f"error: {err.strerror or err}\n")
+        sys.exit(InputError.exit_code)

@@ -1,0 +1,56 @@
+"""`costplan idle away` and `costplan idle back`: what the advice learns from."""
+
+from typing import Annotated
+
+import typer
+
+from costplan.cli.streams import write
+
+
+def away(
+    box: Annotated[str, typer.Argument(metavar="ID", help="The box you leave.")],
+) -> None:
+    """Record that you leave a box, so that the plan learns when you come back."""
+    from datetime import datetime, timezone
+
+    from costplan.ledger import open_ledger
+
+    now = datetime.now(tz=timezone.utc)
+    with open_ledger() as ledger:
+        ledger.leave(box, now)
+    write(f"left {box} at {now.astimezone():%a %Y-%m-%d %H:%M}\n")
+
+
+def back(
+    box: Annotated[str, typer.Argument(metavar="ID", help="The box you come back to.")],
+    failed: Annotated[
+        bool, typer.Option("--failed", help="It did not start again: its GPU is gone.")
+    ] = False,
+    kept: Annotated[
+        bool, typer.Option("--kept", help="It was never stopped: no restart to count.")
+    ] = False,
+    provider: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Whose restarts this counts for.")
+    ] = None,
+) -> None:
+    """Record that you are back, and whether the box started again."""
+    from datetime import datetime, timezone
+
+    from costplan.ledger import open_ledger
+
+    now = datetime.now(tz=timezone.utc)
+    with open_ledger() as ledger:
+        ledger.back(box, now, failed=failed, provider=provider, restarted=not kept)
+        tries = ledger.restarts(provider)
+    # Beta posterior with a flat prior: (1 + failures) / (2 + attempts).
+    gone = (1 + tries.failures) / (2 + tries.attempts)
+    write(
+        f"back at {box}; {tries.failures} of {tries.attempts} restarts failed, "
+        f"so the chance that a GPU is gone is taken as {gone:.0%}\n"
+    )
+    if failed:
+        write(
+            "copy from the stopped disk if the provider lets you (a start without GPU, a web "
+            "page, another machine on its volume), then rebuild at today's price; the stopped "
+            "box bills on until it is destroyed\n"
+        )

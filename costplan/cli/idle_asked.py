@@ -1,0 +1,237 @@
+"""From the words of `costplan idle` to a box and an absence."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from costplan import catalog as catalogs
+from costplan import ledger, yamlfile
+from costplan.boxcosts import RESTART_MINUTES, stopped_usd_per_hour
+from costplan.cli.absence_asked import absence_of, duration_s, number, share
+from costplan.errors import InputError, UnknownError
+from costplan.idling import advise
+from costplan.records.idle import IdleBox, KeptData
+from costplan.records.results import Notice
+from costplan.stopping import StopFacts, stop_facts
+
+if TYPE_CHECKING:
+    from costplan.records.idle import Advice
+
+
+class IdleAsked(NamedTuple):
+    """A command line of `costplan idle`; texts stay texts until they are checked."""
+
+    rate: str | None = None
+    disk: str | None = None
+    storage_price: str | None = None
+    stopped_storage_price: str | None = None
+    setup: str | None = None
+    ingress: str | None = None
+    ingress_price: str | None = None
+    restart: str | None = None
+    month_hours: str | None = None
+    provider: str | None = None
+    offer: str | None = None
+    box: str | None = None
+    back_in: str | None = None
+    back_at: str | None = None
+    mean: str | None = None
+    history: str | None = None
+    never: str | None = None
+    waiting: str | None = None
+    gpu_gone: str | None = None
+    gone_cost: str | None = None
+    gone_half_life: str | None = None
+    search_cost: str | None = None
+    rebuild_rate: str | None = None
+    upload_cost: str | None = None
+    lost: str | None = None
+    balance: str | None = None
+    expires_in: str | None = None
+    keep_data: str | None = None
+    keep_data_price: str | None = None
+    keep_data_setup: str | None = None
+    no_ledger: bool = False
+    pricing: Path | None = None
+
+    def echoed(self) -> dict[str, Any]:
+        """Return what was asked, without what was not."""
+        return {key: value for key, value in self._asdict().items() if value not in (None, False)}
+
+
+def advised(asked: IdleAsked, *, now: datetime) -> tuple[Advice, list[str]]:
+    """Return the advice, and what was resolved from the words (dates), to be echoed first.
+
+    Raises:
+        InputError: Something cannot be used as it stands.
+        UnknownError: The box's rate or set-up is not known.
+    """
+    assumed: list[str] = []
+    fields = _from_file(asked)
+    facts = _facts(asked, fields.get("provider"))
+    _from_offer(asked, fields)
+    _from_flags(asked, fields)
+    if facts is not None:
+        _from_facts(facts, fields, assumed)
+    if "usd_per_hour" not in fields:
+        raise UnknownError(
+            "the running rate is not known", hint="give --rate, --offer SKU or --box FILE"
+        )
+    if "setup_minutes" not in fields:
+        raise UnknownError(
+            "how long a rebuild takes is not known", hint="give --setup, for example --setup 15m"
+        )
+    _say_assumed(fields, assumed)
+    _from_ledger(asked, fields, assumed)
+    _keep_data(asked, fields)
+    box = yamlfile.build(IdleBox, fields, where=asked.box or "flags")
+    absence, said = absence_of(
+        now=now,
+        back_in=asked.back_in,
+        back_at=asked.back_at,
+        mean=asked.mean,
+        history=asked.history,
+        never=asked.never,
+    )
+    notices = [Notice(kind="stop", text=text) for text in (facts.warnings if facts else ())]
+    if facts is not None and facts.why_not is not None:
+        notices.insert(0, Notice(kind="stop", text=facts.why_not))
+    if box.stop is not None and stopped_usd_per_hour(box) is None:
+        text = "a stop is left out, the price of its disk is not known: give --storage-price"
+        notices.insert(0, Notice(kind="stop", text=text))
+    return advise(box, absence, assumed=assumed, notices=notices), said
+
+
+def _say_assumed(fields: dict[str, Any], assumed: list[str]) -> None:
+    if fields.get("stop", "stop") is not None:
+        if "restart_minutes" not in fields:
+            assumed.append(f"restart {RESTART_MINUTES:g} minutes, the job running again: not given")
+        if "disk_gb" not in fields:
+            assumed.append("no disk that bills while stopped: --disk not given")
+    if "month_hours" not in fields:
+        assumed.append("month of 730 hours: not given")
+
+
+def _from_file(asked: IdleAsked) -> dict[str, Any]:
+    if asked.box is None:
+        return {}
+    text = yamlfile.read_text(Path(asked.box))
+    data = yamlfile.parse(text, where=asked.box)  # JSON is YAML
+    if not isinstance(data, dict):
+        raise InputError(f"{asked.box} is not a saved box")
+    yamlfile.build(IdleBox, data, where=asked.box, text=text)
+    return dict(data)
+
+
+def _facts(asked: IdleAsked, saved: str | None) -> StopFacts | None:
+    named = asked.provider or (asked.offer.split("/", 1)[0] if asked.offer else saved)
+    if named is None:
+        return None
+    catalog = catalogs.load(catalogs.folder(asked.pricing))
+    return stop_facts(catalog.providers[catalog.provider_key(named)])
+
+
+def _from_offer(asked: IdleAsked, fields: dict[str, Any]) -> None:
+    if asked.offer is None:
+        return
+    catalog = catalogs.load(catalogs.folder(asked.pricing))
+    entry = next((e for e in catalog.entries if e.sku == asked.offer), None)
+    if entry is None:
+        raise InputError(f"no offer {asked.offer!r} in the price folder")
+    price = entry.prices[-1]
+    if price.usd_per_hour is None:
+        raise UnknownError(f"{asked.offer} has no on-demand price")
+    fields["usd_per_hour"] = price.usd_per_hour
+    if price.quoted_disk_gb is not None:
+        fields.setdefault("disk_gb", price.quoted_disk_gb)
+    for key in ("storage_usd_per_gb_month", "ingress_usd_per_gb"):
+        value = getattr(entry, key)
+        if value is not None:
+            fields.setdefault(key, value)
+
+
+def _from_flags(asked: IdleAsked, fields: dict[str, Any]) -> None:
+    money = {
+        "usd_per_hour": ("--rate", asked.rate),
+        "disk_gb": ("--disk", asked.disk),
+        "storage_usd_per_gb_month": ("--storage-price", asked.storage_price),
+        "stopped_storage_usd_per_gb_month": (
+            "--stopped-storage-price",
+            asked.stopped_storage_price,
+        ),
+        "ingress_gb": ("--ingress", asked.ingress),
+        "ingress_usd_per_gb": ("--ingress-price", asked.ingress_price),
+        "month_hours": ("--month-hours", asked.month_hours),
+        "waiting_usd_per_hour": ("--waiting", asked.waiting),
+        "gone_usd": ("--gone-cost", asked.gone_cost),
+        "search_usd": ("--search-cost", asked.search_cost),
+        "rebuild_usd_per_hour": ("--rebuild-rate", asked.rebuild_rate),
+        "upload_usd": ("--upload-cost", asked.upload_cost),
+        "lost_usd": ("--lost", asked.lost),
+        "balance_usd": ("--balance", asked.balance),
+    }
+    for field, (flag, text) in money.items():
+        if text is not None:
+            fields[field] = number(text, flag)
+    for field, flag, text, unit_s in (
+        ("setup_minutes", "--setup", asked.setup, 60),
+        ("restart_minutes", "--restart", asked.restart, 60),
+        ("gone_half_life_hours", "--gone-half-life", asked.gone_half_life, 3_600),
+        ("stop_expires_hours", "--expires-in", asked.expires_in, 3_600),
+    ):
+        if text is not None:
+            fields[field] = duration_s(text, flag) / unit_s
+    if asked.gpu_gone is not None:
+        fields["gone_share"] = share(asked.gpu_gone, "--gpu-gone")
+
+
+def _from_facts(facts: StopFacts, fields: dict[str, Any], assumed: list[str]) -> None:
+    if facts.action is None:
+        fields["stop"], fields["no_stop"] = None, facts.why_not
+        return
+    fields.setdefault("stop", facts.action)
+    own = not facts.own_stopped_price and "storage_usd_per_gb_month" in fields
+    for key, value in (
+        ("month_hours", facts.month_hours),
+        ("stopped_storage_usd_per_gb_month", None if own else facts.storage_usd_per_gb_month),
+        ("stop_expires_hours", facts.expires_hours),
+        ("restart_minutes", facts.restart_minutes),
+    ):
+        if value is not None and key not in fields:
+            fields[key] = value
+    if facts.rebuilds and "restart_minutes" not in fields and "setup_minutes" in fields:
+        fields["restart_minutes"] = fields["setup_minutes"]
+        assumed.append("restart as long as the set-up: the stop wipes what the set-up made")
+
+
+def _from_ledger(asked: IdleAsked, fields: dict[str, Any], assumed: list[str]) -> None:
+    """Take the chance that the GPU is gone from recorded restarts, where there are any."""
+    if asked.no_ledger or "gone_share" in fields or not ledger.default_path().exists():
+        return
+    with ledger.open_ledger() as kept:
+        tries = kept.restarts(asked.provider)
+    if tries.attempts:
+        # Beta posterior with a flat prior: (1 + failures) / (2 + attempts).
+        fields["gone_share"] = (1 + tries.failures) / (2 + tries.attempts)
+        assumed.append(
+            f"GPU gone {fields['gone_share']:.0%}: {tries.failures} of {tries.attempts} recorded "
+            "restarts failed (--gpu-gone to say otherwise, --no-ledger to ignore)"
+        )
+
+
+def _keep_data(asked: IdleAsked, fields: dict[str, Any]) -> None:
+    given = (asked.keep_data, asked.keep_data_price, asked.keep_data_setup)
+    if not any(given):
+        return
+    if asked.keep_data is None or asked.keep_data_price is None or asked.keep_data_setup is None:
+        raise InputError(
+            "keeping the data needs --keep-data GB, --keep-data-price and --keep-data-setup"
+        )
+    kept = {
+        "gb": number(asked.keep_data, "--keep-data"),
+        "usd_per_gb_month": number(asked.keep_data_price, "--keep-data-price"),
+        "setup_minutes": duration_s(asked.keep_data_setup, "--keep-data-setup") / 60,
+    }
+    fields["kept_data"] = yamlfile.build(KeptData, kept, where="--keep-data")

@@ -1,0 +1,172 @@
+"""`costplan idle`: keep, stop or destroy an idle box, in money."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from costplan.cli.estimate_command import Format
+from costplan.cli.streams import talk, write
+
+EXAMPLES: Final = """Examples:
+
+costplan idle --rate 3.4828 --disk 250 --storage-price 0.20 --setup 15m
+--ingress 43 --ingress-price 0.003 --provider vast --back-in 10h
+
+costplan idle --offer runpod-secure/1x-rtx-4090 --disk 100 --setup 20m
+"""
+CODES: Final = {"keep": 12, "destroy": 11, "keep-data": 11}
+"""With --exit-code; every kind of stop is 10."""
+STOP_CODE: Final = 10
+
+
+def idle(
+    context: typer.Context,
+    rate: Annotated[
+        str | None, typer.Option(metavar="USD_PER_HOUR", help="Running rate, disk included.")
+    ] = None,
+    disk: Annotated[str | None, typer.Option(metavar="GB", help="Disk allocated.")] = None,
+    storage_price: Annotated[
+        str | None, typer.Option(metavar="USD_PER_GB_MONTH", help="Price of the disk.")
+    ] = None,
+    stopped_storage_price: Annotated[
+        str | None, typer.Option(metavar="USD_PER_GB_MONTH", help="Where it differs when stopped.")
+    ] = None,
+    setup: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="From nothing to working: 15m, 1h30m.")
+    ] = None,
+    ingress: Annotated[
+        str | None, typer.Option(metavar="GB", help="What a rebuild downloads.")
+    ] = None,
+    ingress_price: Annotated[
+        str | None, typer.Option(metavar="USD_PER_GB", help="Price of the download.")
+    ] = None,
+    restart: Annotated[
+        str | None,
+        typer.Option(metavar="DURATION", help="From stopped to working, the job running again."),
+    ] = None,
+    month_hours: Annotated[
+        str | None, typer.Option(metavar="HOURS", help="Hours in a billed month: 720, 730.")
+    ] = None,
+    provider: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Whose stop, month and clocks hold.")
+    ] = None,
+    offer: Annotated[
+        str | None, typer.Option(metavar="SKU", help="Prices of an offer of the price folder.")
+    ] = None,
+    box: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A saved box (JSON or YAML).")
+    ] = None,
+    back_in: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="You are back in 10h, 2d.")
+    ] = None,
+    back_at: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Back at 09:00, mon 09:00, or ISO with zone.")
+    ] = None,
+    mean: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Away this long on average.")
+    ] = None,
+    history: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|ledger", help="Absences in hours, one a line; + behind: still away."
+        ),
+    ] = None,
+    no_ledger: Annotated[
+        bool, typer.Option("--no-ledger", help="Ignore what was recorded with `idle back`.")
+    ] = False,
+    never: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="Chance of not coming back: 5%.")
+    ] = None,
+    waiting: Annotated[
+        str | None, typer.Option(metavar="USD_PER_HOUR", help="What an hour of waiting costs you.")
+    ] = None,
+    gpu_gone: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="Chance that the GPU is taken meanwhile.")
+    ] = None,
+    gone_cost: Annotated[
+        str | None, typer.Option(metavar="USD", help="What that costs on top of a rebuild.")
+    ] = None,
+    gone_half_life: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Half of the GPUs are taken after this.")
+    ] = None,
+    search_cost: Annotated[
+        str | None, typer.Option(metavar="USD", help="Spent on dud boxes per rebuild.")
+    ] = None,
+    rebuild_rate: Annotated[
+        str | None, typer.Option(metavar="USD_PER_HOUR", help="What a new box costs today.")
+    ] = None,
+    upload_cost: Annotated[
+        str | None, typer.Option(metavar="USD", help="Saving what is needed before a destroy.")
+    ] = None,
+    lost: Annotated[
+        str | None, typer.Option(metavar="USD", help="Work that a stop now would lose.")
+    ] = None,
+    balance: Annotated[
+        str | None, typer.Option(metavar="USD", help="Credit that pays for the waiting.")
+    ] = None,
+    expires_in: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="The stopped box is deleted after this.")
+    ] = None,
+    keep_data: Annotated[
+        str | None, typer.Option(metavar="GB", help="Fourth state: destroy, keep these GB.")
+    ] = None,
+    keep_data_price: Annotated[
+        str | None, typer.Option(metavar="USD_PER_GB_MONTH", help="Price of keeping them.")
+    ] = None,
+    keep_data_setup: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="From nothing to working with them.")
+    ] = None,
+    run: Annotated[
+        list[str] | None,
+        typer.Option(metavar="DIR", help="Is it idle? Look at this run folder (repeatable)."),
+    ] = None,
+    ssh: Annotated[
+        str | None, typer.Option(metavar="HOST:DIR", help="The same on another machine.")
+    ] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw cost against hours away.")] = False,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="Exit 10 for stop, 11 destroy, 12 keep.")
+    ] = False,
+    format_: Annotated[
+        Format, typer.Option("--format", "-f", help="table or json.")
+    ] = Format.table,
+    pricing: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", envvar="COSTPLAN_PRICING", help="Another price folder."),
+    ] = None,
+) -> None:
+    """Keep, stop or destroy an idle box: in money, with the borders and what would move them."""
+    if context.invoked_subcommand is not None:
+        return
+    from datetime import datetime
+
+    from costplan.cli.idle_asked import IdleAsked, advised
+    from costplan.errors import InputError, UnknownError
+    from costplan.render.idle import advice_json, advice_text, plot_text
+
+    if format_ is Format.csv:
+        raise InputError("idle answers as table or json")
+    words = dict(locals())
+    asked = IdleAsked(**{name: words[name] for name in IdleAsked._fields})
+    now = datetime.now().astimezone()
+    advice, said = advised(asked, now=now)
+    verdict = None
+    if run or ssh:
+        from costplan.cli.looks import lines, seen
+
+        verdict = seen(run or [], ssh)
+        said = [*lines(verdict, advice.options[0].usd_per_hour), *said]
+    if format_ is Format.json:
+        write(advice_json(advice, said=said, asked=asked.echoed(), verdict=verdict))
+    else:
+        write(advice_text(advice, said=said, now=now) + (plot_text(advice) if plot else ""))
+        talk("".join(f"note: {notice.text}\n" for notice in advice.notices))
+    sys.stdout.flush()
+    if verdict is not None and verdict.state == "unknown":
+        raise typer.Exit(UnknownError.exit_code)
+    if exit_code and verdict is not None and verdict.state == "busy":
+        raise typer.Exit(CODES["keep"])
+    if exit_code:
+        raise typer.Exit(CODES.get(advice.advice, STOP_CODE))

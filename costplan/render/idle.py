@@ -1,0 +1,161 @@
+"""Advice about an idle box as text and JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from costplan import __version__
+from costplan.render.figures import usd, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from costplan.records.idle import Advice, OptionCost
+    from costplan.records.signals import Verdict
+
+# /1 2026-11: first form.
+IDLE_SCHEMA: Final = "costplan.idle/1"
+PLOT_WIDTH: Final = 60
+PLOT_HEIGHT: Final = 12
+MINUTES_BELOW_H: Final = 1.0
+DAYS_FROM_H: Final = 72.0
+
+
+def span(hours: float) -> str:
+    """Return a time as people say it: minutes below an hour, days from three on.
+
+    >>> span(0.034), span(12.46), span(106.1)
+    ('2.0 min', '12.5 h', '4.4 days')
+    """
+    if hours < MINUTES_BELOW_H:
+        return f"{hours * 60:.1f} min"
+    return f"{hours:.1f} h" if hours < DAYS_FROM_H else f"{hours / 24:.1f} days"
+
+
+def advice_text(advice: Advice, *, said: Sequence[str], now: datetime) -> str:
+    """Return the advice: the verdict first, then what it rests on and what would change it."""
+    lines = [*said, _verdict(advice), _borders(advice)]
+    if advice.gpu_gone_break_even is not None:
+        lines.append(
+            "  if the GPU may be gone: stop still beats destroy while that chance is below "
+            f"{advice.gpu_gone_break_even:.0%} (rebuild ${usd(advice.rebuild_usd)})"
+        )
+    if advice.saved_usd_per_hour is not None and advice.saved_usd_per_hour > 0:
+        lines.append(
+            f"  every hour on costs ${usd(advice.saved_usd_per_hour)} more than stopping "
+            f"(stopped ${advice.stopped_usd_per_hour:.6f}/h)"
+        )
+    lines.append(_plan(advice, now))
+    if any(step.action in ("destroy", "keep-data") for step in advice.plan):
+        lines.append(
+            "  before a destroy: a verified copy (costplan idle copy make DIR -o FILE, then "
+            "costplan idle copy check FILE --against COPY)"
+        )
+    lines += [f"  would change it: {text}" for text in advice.flips]
+    lines += [f"  assumed: {text}" for text in advice.assumed]
+    return "".join(visible(line) + "\n" for line in lines if line)
+
+
+def _verdict(advice: Advice) -> str:
+    costs = " | ".join(_cost(option, advice.away_h) for option in advice.options)
+    return f"{advice.advice.upper().replace('-', ' ')} {advice.why}: {costs}"
+
+
+def _cost(option: OptionCost, away_h: float | None) -> str:
+    name = option.action.replace("-", " ")
+    if away_h is not None and option.until_h is not None and away_h > option.until_h:
+        return f"{name} gone after {span(option.until_h)}"
+    if option.cost_usd is not None:
+        return f"{name} ${usd(option.cost_usd)}"
+    return f"{name} ${option.usd_per_hour:.4f}/h + ${usd(option.back_usd)} back"
+
+
+def _borders(advice: Advice) -> str:
+    destroy = advice.destroy_after_h
+    if math.isinf(advice.keep_until_h):
+        return "  keeping it on is cheapest however long you are away"
+    text = f"  keep only up to {span(advice.keep_until_h)} away"
+    if destroy is not None:
+        text += f"; destroy is cheapest from {span(destroy)}"
+    if advice.near_tie_h is not None:
+        low, high = advice.near_tie_h
+        text += f"; near tie {span(low)} - {span(high)}: stop can be undone, destroy cannot"
+    return text
+
+
+def _plan(advice: Advice, now: datetime) -> str:
+    if advice.away_h is not None and len(advice.plan) == 1:
+        return ""
+    steps = []
+    for step in advice.plan:
+        when = "now" if step.from_h == 0 else f"after {span(step.from_h)}"
+        if step.from_h:
+            when += f" ({now + timedelta(hours=min(step.from_h, 1e6)):%a %Y-%m-%d %H:%M})"
+        steps.append(f"{step.action.replace('-', ' ')} {when}")
+    text = f"  plan if nobody comes back: {', '.join(steps)}"
+    if advice.guarantee is not None:
+        text += f"; never more than {advice.guarantee:g} times the best in hindsight"
+    if advice.plan_usd is not None and math.isfinite(advice.plan_usd):
+        text += f"; expected ${advice.plan_usd:.2f}"
+    return text
+
+
+def plot_text(advice: Advice) -> str:
+    """Return the cost of each state against hours away, as characters."""
+    ends = [advice.away_h or 0.0, 2 * (advice.destroy_after_h or 0.0), 4 * advice.keep_until_h]
+    longest = max([end for end in ends if math.isfinite(end)] + [1.0])
+    letters = {o.action: o.action[0].upper() if o.action != "keep-data" else "V"
+               for o in advice.options}  # fmt: skip
+    highest = max(
+        (float(o.usd_per_hour) * longest + float(o.back_usd)
+         for o in advice.options if o.action != "keep"),
+        default=1.0,
+    )  # fmt: skip
+    rows = [[" "] * PLOT_WIDTH for _ in range(PLOT_HEIGHT)]
+    for option in advice.options:
+        for x in range(PLOT_WIDTH):
+            hours = longest * x / (PLOT_WIDTH - 1)
+            cost = float(option.usd_per_hour) * hours + float(option.back_usd)
+            y = round(cost / highest * (PLOT_HEIGHT - 1)) if highest else 0
+            if y < PLOT_HEIGHT:
+                rows[PLOT_HEIGHT - 1 - y][x] = letters[option.action]
+    lines = [f"${highest:8.2f} |{''.join(rows[0])}"]
+    lines += [f"{'':9} |{''.join(row)}" for row in rows[1:-1]]
+    lines.append(f"${0:8.2f} |{''.join(rows[-1])}")
+    lines.append(f"{'':10} 0 h{span(longest):>{PLOT_WIDTH - 3}}")
+    lines.append(", ".join(f"{letter} {action}" for action, letter in letters.items()))
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def advice_json(
+    advice: Advice, *, said: Sequence[str], asked: Mapping[str, Any], verdict: Verdict | None
+) -> str:
+    """Return one JSON object and a line end; infinite borders are null."""
+    looked = None if verdict is None else verdict.model_dump(exclude={"evidence"})
+    body = {
+        "schema": IDLE_SCHEMA,
+        "costplan": __version__,
+        "currency": "USD",
+        "asked": dict(asked),
+        "resolved": list(said),
+        **advice.model_dump(),
+        "box": looked,
+        "signals": [] if verdict is None else [each.model_dump() for each in verdict.evidence],
+    }
+    return json.dumps(_finite(body), indent=2, ensure_ascii=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
