@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 from costplan import rates as prices
 from costplan.estimate import Priced, Question, itemised, runs_out
 from costplan.notices import notices
-from costplan.phases import staging_saves_s
 from costplan.records.results import (
     CostLine,
     DiskPart,
@@ -20,7 +19,8 @@ from costplan.records.results import (
     Result,
     UsdRange,
 )
-from costplan.states import Usage, hourly_lines, total_usd_per_hour
+from costplan.states import Usage, hourly_lines
+from costplan.transfers import staging_saves_s
 from costplan.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
@@ -41,8 +41,11 @@ TIMEOUT_STEP_S: Final = 60
 def answer(question: Question, ranking: Ranking, disk: Disk) -> Estimate:
     """Return everything that the reader of the estimate may want to see."""
     results = tuple(
-        result(question, priced, rank, unbeaten=_unbeaten(priced, ranking))
-        for priced, rank in zip(ranking.shown, ranking.ranks, strict=True)
+        result(question, priced, rank, unbeaten=unbeaten)
+        for priced, rank, unbeaten in zip(
+            ranking.shown, ranking.ranks, ranking.unbeaten, strict=True
+        )
+        if isinstance(priced, Priced)
     )
     return Estimate(
         job=question.work.name,
@@ -63,16 +66,13 @@ def answer(question: Question, ranking: Ranking, disk: Disk) -> Estimate:
     )
 
 
-def _unbeaten(priced: Priced, ranking: Ranking) -> bool:
-    return (priced.total.expected, priced.hours[1]) in ranking.front
-
-
 def result(question: Question, priced: Priced, rank: int, *, unbeaten: bool) -> Result:
     """Return one priced offer with its lines."""
     machine, offer = priced.machine, priced.machine.offer
     rate = prices.usd_per_hour(machine, priced.rates)
     low, expected, high = priced.hours
     spot = priced.plan.spot
+    stopped, also = _stopped(priced)
     timeout_s = _timeout_s(priced) if machine.pricing == "serverless" else None
     return Result(
         sku=offer.sku,
@@ -92,13 +92,15 @@ def result(question: Question, priced: Priced, rank: int, *, unbeaten: bool) -> 
         limited_by=limited_by(priced),
         checked=offer.checked,
         date_precision=offer.date_precision,
-        age_days=(question.on - offer.checked).days,
+        age_days=max(0, (question.on - offer.checked).days),
+        widened=prices.moves(machine),
         unbeaten=unbeaten,
         vcpus=offer.vcpus,
         ram_gb=offer.ram_gb,
         reliability=offer.reliability,
         lines=tuple(_cost_line(line) for line in itemised(priced)),
-        stopped_usd_per_hour=_stopped(priced),
+        stopped_usd_per_hour=stopped,
+        stopped_unpriced=also,
         survivors=machine.meters.provider.destroy.survivors,
         night_usd=rate * NIGHT_HOURS,
         weekend_usd=rate * WEEKEND_HOURS,
@@ -148,24 +150,34 @@ def _timeout_s(priced: Priced) -> int:
     return math.ceil(seconds / TIMEOUT_STEP_S) * TIMEOUT_STEP_S
 
 
-def _stopped(priced: Priced) -> Decimal | None:
-    """Return what an hour of the stopped machine costs; None where it cannot stop or is unknown."""
+def _stopped(priced: Priced) -> tuple[Decimal | None, tuple[str, ...]]:
+    """Return what an hour of the stopped machine costs, and what else bills unpriced then.
+
+    None where it cannot stop, or where nothing of it has a price.
+    """
     machine = priced.machine
     provider = machine.meters.provider
     action = provider.stop.action
     if not provider.stop.supported or action is None or action not in provider.actions:
-        return None
+        return None, ()
     if machine.pricing == "spot" and provider.stop.spot_supported is False:
-        return None
+        return None, ()
     state = provider.actions[action].state
-    disk = machine.meters.provider.meter("disk", state)
+    usage = Usage(gpu_usd_per_hour=priced.rates.gpu.usd.expected, disk_gb=machine.disk_gb, ips=1)
+    lines = [line for line in hourly_lines(provider, state, usage) if line.certain]
     own = machine.offer.stopped_storage_usd_per_gb_month
     if own is None:
         own = machine.offer.storage_usd_per_gb_month
+    disk = provider.meter("disk", state)
+    known = [line.usd_per_hour for line in lines if line.kind != "disk" or own is None]
+    unpriced = [li.kind for li in lines if li.usd_per_hour is None]
     if own is not None and disk is not None:
-        return machine.disk_gb * own / (machine.offer.month_hours or disk.month_hours)
-    usage = Usage(gpu_usd_per_hour=priced.rates.gpu.usd.expected, disk_gb=machine.disk_gb)
-    return total_usd_per_hour(hourly_lines(provider, state, usage))
+        known.append(machine.disk_gb * own / (machine.offer.month_hours or disk.month_hours))
+        unpriced = [kind for kind in unpriced if kind != "disk"]
+    stated = [usd for usd in known if usd is not None]
+    if unpriced and not stated:
+        return None, ()
+    return sum(stated, Decimal(0)), tuple(unpriced)
 
 
 def _staging(question: Question, priced: Priced, rate: Decimal) -> Decimal | None:
@@ -186,9 +198,12 @@ def rent_command(priced: Priced, variants: tuple[Card, ...]) -> str | None:
         "card_name": card.driver_name,
         "card_words": offer.card.replace("-", "_"),
         "count": str(offer.count),
+        "spot_usd_per_hour": offer.spot_usd_per_hour and f"{offer.spot_usd_per_hour:f}",
         "disk_gb": f"{priced.machine.disk_gb.normalize():f}",
     }
-    for template in (provider.rent_command, provider.search_command):
+    spot = priced.machine.pricing == "spot"
+    rent = provider.spot_rent_command if spot else provider.rent_command
+    for template in (rent, provider.search_command):
         if template is not None and all(
             value is not None for key, value in known.items() if "{" + key + "}" in template
         ):

@@ -67,7 +67,8 @@ class Catalog:
         Raises:
             InputError: No card has that name.
         """
-        key = self._card_names.get(_plain_name(name))
+        plain = _plain_name(name)
+        key = self._card_names.get(plain) or self._card_names.get(f"rtx{plain}")
         if key is None:
             hint = nearest(name, [*self.cards, *self.unstated])
             raise InputError(
@@ -187,7 +188,13 @@ def _load_compiled(pricing: Path) -> Catalog | None:
             CardFile.model_validate(data["cards"]),
             [ProviderFile.model_validate(file) for file in data["providers"]],
         )
-    except (OSError, ValueError, TypeError, LookupError):  # pydantic's errors are ValueErrors
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        LookupError,
+        RecursionError,
+    ):  # pydantic's errors are ValueErrors
         return None
 
 

@@ -8,7 +8,6 @@ CostplanError
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -49,6 +48,8 @@ def nearest(name: str, valid: Iterable[str], *, count: int = 3) -> str | None:
     >>> nearest("epoch", ["epochs", "samples"])
     'did you mean epochs?'
     """
+    import difflib  # only where a name is wrong: starting up does without
+
     by_lower = {option.lower(): option for option in sorted(set(valid))}
     close = difflib.get_close_matches(name.lower(), by_lower, n=count, cutoff=0.5)
     if not close:

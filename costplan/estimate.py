@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from costplan.disk import Disk, disk_for
+from costplan.glimpse import Glimpse, Kind, glimpse, kind_of
 from costplan.itemise import Common, Kept, Line, common, lines, total
 from costplan.phases import Plan, frame, plan
 from costplan.predict import Factor, time_factor
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from costplan.unpriced import KnownPrices
     from costplan.work import Work
 
+NOT_SOLD_SO: Final = "not sold as asked (--spot or --no-spot)"
+NEARLY: Final = 1e-6
+"""Within this share of a limit the exact total decides, not the cheap pass."""
 NOTICEABLE: Final = Decimal("0.02")
 """Share of the total that an unpriced part must reach for the row to say "at least"."""
 
@@ -80,41 +85,80 @@ class Estimator:
         self._factors: dict[tuple[str, int], Factor] = {}
         self._disks: dict[Decimal, Disk] = {}
         self._meters: dict[str, Meters] = {}
+        self._memory_gb: dict[str, float] = {}
         self._common: dict[tuple[str, int, str, Pricing], Common] = {}
+        self._kinds: dict[tuple[str, int, str, Pricing], Kind | None] = {}
 
     def price(self, offer: Offer) -> Iterator[Priced | LeftOutOffer]:
         """Yield `offer` priced in each way it is sold and asked for."""
+        for way in self._asked(offer):
+            yield self.sold(offer, way) if isinstance(way, str) else way
+
+    def glimpse(self, offer: Offer) -> Iterator[Glimpse | Priced | LeftOutOffer]:
+        """Yield the same at the expected total only, where that is enough to rank it."""
+        for way in self._asked(offer):
+            if isinstance(way, str):
+                yield self._glimpsed(offer, way) or self.sold(offer, way)
+            else:
+                yield way
+
+    def _glimpsed(self, offer: Offer, pricing: Pricing) -> Glimpse | None:
+        """Return the cheap pass's result; None where a limit or rule needs the exact figures."""
         q = self.question
-        work = q.work
+        key = (offer.card, offer.count, offer.provider, pricing)
+        if key not in self._kinds:
+            machine = self._machine(offer, pricing)
+            self._kinds[key] = kind_of(machine, self._shared(offer, pricing), q.work)
+        kind = self._kinds[key]
+        if kind is None or q.strict or (pricing == "spot" and not _believed(offer)):
+            return None
+        found = glimpse(kind, offer, pricing)
+        if found is None:
+            return None
+        most_usd = min(float(q.max_usd or math.inf), float(q.balance_usd or math.inf))
+        most_hours = min(q.max_hours or math.inf, offer.available_hours or math.inf)
+        near = found.usd >= most_usd * (1 - NEARLY) or found.hours >= most_hours
+        return None if near or offer.available_hours == 0 else found
+
+    def _asked(self, offer: Offer) -> Iterator[Pricing | LeftOutOffer]:
+        """Yield each way `offer` is sold and asked for, or why it is left out."""
+        q = self.question
+        unfit = self._unfit(offer)
+        if unfit is not None:
+            yield LeftOutOffer(offer.sku, unfit)
+            return
+        spot, listed = q.interruptible is not False, q.interruptible is not True
+        if listed and offer.usd_per_hour is not None:
+            provider = q.catalog.providers[offer.provider]
+            yield "serverless" if provider.kind == "serverless" else "on-demand"
+        elif not (spot and offer.spot_usd_per_hour is not None):
+            yield LeftOutOffer(offer.sku, NOT_SOLD_SO)
+        if spot and offer.spot_usd_per_hour is not None:
+            yield "spot"
+
+    def _unfit(self, offer: Offer) -> str | None:
+        """Return why the job cannot run on `offer` or be priced there, or None where it can."""
+        work = self.question.work
         if offer.usd_per_hour is None and offer.spot_usd_per_hour is None:
-            yield LeftOutOffer(offer.sku, "no price in the offer")
-            return
-        if work.memory_gb is not None:
-            memory = offer.memory_gb or min(
-                card.memory_gb for card in q.catalog.variants(offer.card)
-            )
-            if memory < work.memory_gb:
-                yield LeftOutOffer(offer.sku, f"card has less than {work.memory_gb:g} GB of memory")
-                return
+            return "no price in the offer"
+        has_gb = offer.memory_gb or self._card_gb(offer.card)
+        if work.memory_gb is not None and has_gb < work.memory_gb:
+            return f"card has or may have less than {work.memory_gb:g} GB of memory"
         if offer.max_disk_gb is not None and offer.max_disk_gb < self._disk(offer).gb:
-            yield LeftOutOffer(offer.sku, "host has too little disk")
-            return
+            return "host has too little disk"
         if self._currency(offer) != "USD":
-            yield LeftOutOffer(offer.sku, f"priced in {self._currency(offer)}")
-            return
-        for pricing in self._ways(offer):
-            yield self._sold(offer, pricing)
+            return f"priced in {self._currency(offer)}"
+        return None
+
+    def _card_gb(self, card: str) -> float:
+        """Return the memory of the smallest card that `card` may be."""
+        if card not in self._memory_gb:
+            variants = self.question.catalog.variants(card)
+            self._memory_gb[card] = min(variant.memory_gb for variant in variants)
+        return self._memory_gb[card]
 
     def _currency(self, offer: Offer) -> str:
         return self.question.catalog.providers[offer.provider].currency
-
-    def _ways(self, offer: Offer) -> Iterator[Pricing]:
-        provider = self.question.catalog.providers[offer.provider]
-        asked = self.question.interruptible
-        if offer.usd_per_hour is not None and asked is not True:
-            yield "serverless" if provider.kind == "serverless" else "on-demand"
-        if offer.spot_usd_per_hour is not None and asked is not False:
-            yield "spot"
 
     def _disk(self, offer: Offer) -> Disk:
         step = self.question.catalog.providers[offer.provider].disk_step_gb
@@ -136,25 +180,25 @@ class Estimator:
             )
         return self._factors[key]
 
-    def _sold(self, offer: Offer, pricing: Pricing) -> Priced | LeftOutOffer:
-        q, sku = self.question, offer.sku
-        if (
-            pricing == "spot"
-            and offer.usd_per_hour is not None
-            and offer.spot_usd_per_hour is not None
-            and offer.spot_usd_per_hour >= offer.usd_per_hour
-        ):
-            return LeftOutOffer(sku, "spot price is not below on-demand: not believed")
-        shared = self._shared(offer, pricing)
-        machine = Machine(
+    def _machine(self, offer: Offer, pricing: Pricing) -> Machine:
+        work = self.question.work
+        return Machine(
             offer=offer,
-            meters=shared.meters,
+            meters=self._shared(offer, pricing).meters,
             pricing=pricing,
             disk_gb=self._disk(offer).gb,
-            cores=offer.vcpus or q.work.cores * offer.count,
-            ram_gb=offer.ram_gb or q.work.ram_gb * offer.count,
-            on=q.on,
+            cores=offer.vcpus or work.cores * offer.count,
+            ram_gb=offer.ram_gb or work.ram_gb * offer.count,
+            on=self.question.on,
         )
+
+    def sold(self, offer: Offer, pricing: Pricing) -> Priced | LeftOutOffer:
+        """Return `offer` priced in full as sold one way, or why it is left out."""
+        q, sku = self.question, offer.sku
+        if pricing == "spot" and not _believed(offer):
+            return LeftOutOffer(sku, "spot price is not below on-demand: not believed")
+        shared = self._shared(offer, pricing)
+        machine = self._machine(offer, pricing)
         found = rates(machine)
         if isinstance(found, Refused):
             return LeftOutOffer(sku, found.reason)
@@ -206,6 +250,12 @@ class Estimator:
             reason = f"a balance of ${q.balance_usd} runs out first"
             return LeftOutOffer(sku, reason, True, runs_out(priced, q.balance_usd))
         return priced
+
+
+def _believed(offer: Offer) -> bool:
+    """Return whether the spot price is below the on-demand price of the same offer."""
+    usual, spot = offer.usd_per_hour, offer.spot_usd_per_hour
+    return usual is None or spot is None or spot < usual
 
 
 def runs_out(priced: Priced, balance_usd: Decimal) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from costplan.billing import billed_us, hourly_usd, minimum_charge, unit_amount
+from costplan.billing import billed_amount, billed_us, hourly_usd, minimum_charge, unit_amount
 from costplan.phases import counted_us
 from costplan.rates import (
     ONE,
@@ -82,7 +82,12 @@ class Total(NamedTuple):
 
 def common(meters: Meters, frame: Frame) -> Common:
     """Return what all offers of this kind share."""
-    in_gb, out_gb = _all_gb(frame.incoming, meters.ingress), _all_gb(frame.outgoing, meters.egress)
+    key = (frame.incoming, frame.outgoing)
+    if key not in meters.traffic:
+        into, out = _all_gb(key[0], meters.ingress), _all_gb(key[1], meters.egress)
+        prices = (data_price(meters, "ingress", into), data_price(meters, "egress", out))
+        meters.traffic[key] = (into, out, *prices)
+    in_gb, out_gb, ingress, egress = meters.traffic[key]
     return Common(
         meters=meters,
         frame=frame,
@@ -93,8 +98,8 @@ def common(meters: Meters, frame: Frame) -> Common:
         },
         in_gb=in_gb,
         out_gb=out_gb,
-        ingress=data_price(meters, "ingress", in_gb),
-        egress=data_price(meters, "egress", out_gb),
+        ingress=ingress,
+        egress=egress,
     )
 
 
@@ -206,7 +211,7 @@ def lines(
         month = exactly(found.month_hours)
         quantity = held.times(exactly(machine.disk_gb / found.month_hours))
         price = found.disk._replace(usd=found.disk.usd.times(month))
-        result.append(Line("disk", quantity, "GB-month", price, "storage"))
+        result.append(Line(_disk_name(machine), quantity, "GB-month", price, "storage"))
     billing = {
         kind: _in_hours(counted_us(phases, counts)) for kind, counts in meters.beside_counts.items()
     }
@@ -228,6 +233,15 @@ def lines(
                 Line(name, gb, "GB", price_of, "traffic") for name, gb in found_gb if gb.high
             ]
     return result
+
+
+def _disk_name(machine: Machine) -> str:
+    """Return the name of the disk's line, with the size sold where that is larger."""
+    meter = machine.meters.disk
+    if meter is None or not meter.sizes_gb or machine.offer.storage_usd_per_gb_month is not None:
+        return "disk"
+    sold = billed_amount(meter, unit_amount(meter, machine.disk_gb))
+    return f"disk, billed as {sold.normalize():f} {meter.per.split('_', 1)[0].upper()}"
 
 
 def _rounding_lines(machine: Machine, found: Rates, used: Micros) -> list[Line]:

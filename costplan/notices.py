@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from costplan.estimate import NOT_SOLD_SO
 from costplan.predict import TIME_HIGH, TIME_LOW
 from costplan.rates import OLD_DAYS
 from costplan.records.results import Notice
@@ -73,6 +74,8 @@ def _seen(ranking: Ranking, results: Sequence[Result]) -> Iterator[Notice]:
 
 def _left_out(ranking: Ranking) -> Iterator[Notice]:
     for reason in ranking.left_out:
+        if reason.text == NOT_SOLD_SO:
+            continue  # a filter that was asked for; counted in left_out, not worth a line
         yield Notice(
             kind="left-out",
             text=f"{reason.offers} left out: {reason.text} (for example {reason.example}"
@@ -83,12 +86,13 @@ def _left_out(ranking: Ranking) -> Iterator[Notice]:
 def _ages(results: Sequence[Result]) -> Iterator[Notice]:
     old = [result for result in results if result.age_days > OLD_DAYS]
     if old:
+        moved = any(result.widened for result in old)
         oldest = max(old, key=lambda result: result.age_days)
         yield Notice(
             kind="old-price",
             text=f"{len(old)} of {len(results)} prices shown are older than {OLD_DAYS} days, "
-            f"the oldest {oldest.age_days} days ({oldest.sku}); market-set ones are taken at "
-            "-50 % to +50 %",
+            f"the oldest {oldest.age_days} days ({oldest.sku})"
+            + ("; market-set ones are taken at -50 % to +50 %" if moved else ""),
             what_to_do="state the price you see with --rate, or bring today's with --offers",
         )
     flagged = sorted({result.sku for result in old if result.age_days > FLAGGED_DAYS})
@@ -107,7 +111,7 @@ def _rough(question: Question, results: Sequence[Result]) -> Iterator[Notice]:
             kind="rough",
             text=f"measured on {work.gpu_count}x {work.card}; hours elsewhere are rough "
             f"({TIME_LOW - 1:+.0%} to {TIME_HIGH - 1:+.0%} on another card)",
-            what_to_do="measure on a candidate: costplan profile -- python train.py",
+            what_to_do="time a few steps there and state its throughput",
         )
 
 
@@ -181,9 +185,13 @@ def _serverless(question: Question, results: Sequence[Result]) -> Iterator[Notic
 def _balance(question: Question, results: Sequence[Result]) -> Iterator[Notice]:
     told: set[str] = set()
     for result in results:
-        if result.balance is not None and result.provider not in told:
+        if question.balance_usd is None or result.balance is None:
+            continue
+        if result.provider not in told:
             told.add(result.provider)
             text = f"{result.sku}: ${question.balance_usd} {result.balance}"
+            if result.total_usd.high > question.balance_usd:
+                text += f"; the high end of the total, ${result.total_usd.high:.2f}, is above it"
             yield Notice(kind="balance", text=text)
 
 

@@ -100,7 +100,7 @@ def _line(line: bytes, where: str, catalog: Catalog, now: datetime) -> Offer | L
         raise InputError(f"{where}: a line of over 1 MB is not an offer")
     if b'"sku"' in line and b'"checked"' in line:  # ours, complete: one step, for large files
         try:
-            return _placed(Offer.model_validate_json(line), where, catalog)
+            return _placed(Offer.model_validate_json(line), where, catalog, now)
         except ValidationError as err:
             raise _refusal(err, where) from None
     try:
@@ -116,18 +116,26 @@ def _offer(item: Any, where: str, catalog: Catalog, now: datetime) -> Offer | Le
     try:
         if is_vast(item):
             found = vast_offer(item, catalog=catalog, now=now)
-            return found if isinstance(found, LeftOutOffer) else _placed(found, where, catalog)
-        item.setdefault("checked", now.date())
-        return _placed(Offer.model_validate(item), where, catalog)
+        else:
+            item.setdefault("checked", now.date())
+            found = Offer.model_validate(item)
     except ValidationError as err:
+        if is_vast(item):  # one odd host of a market's list does not end the answer
+            return LeftOutOffer(f"vast/{item.get('id')}", "a figure out of every range")
         raise _refusal(err, where) from None
-
-
-def _placed(offer: Offer, where: str, catalog: Catalog) -> Offer | LeftOutOffer:
-    """Return `offer` with the catalog's keys, or left out where the catalog has none."""
-    for text in (offer.sku, offer.id, offer.region, offer.source):
+    if isinstance(found, LeftOutOffer):
+        return found
+    # Half of a surrogate pair, which `json` lets through and pydantic's own reader does not.
+    for text in (found.sku, found.id, found.region, found.source):
         if text is not None and not _is_text(text):
             raise InputError(f"{where}: {text!r} is not text")
+    return _placed(found, where, catalog, now)
+
+
+def _placed(offer: Offer, where: str, catalog: Catalog, now: datetime) -> Offer | LeftOutOffer:
+    """Return `offer` with the catalog's keys, or left out where the catalog has none."""
+    if offer.checked > now.date():
+        raise InputError(f"{where}: checked {offer.checked} lies in the future")
     if offer.card in catalog.cards and offer.provider in catalog.providers:
         return offer
     try:

@@ -12,7 +12,8 @@ from costplan.interruptions import (
     rising,
     three_ways,
 )
-from costplan.units import MBIT_PER_GB, US_PER_S
+from costplan.transfers import DOWN_MBIT, UP_MBIT, dataset_s, line, over_s
+from costplan.units import US_PER_S
 from costplan.work import Guess
 
 if TYPE_CHECKING:
@@ -28,13 +29,6 @@ Part = Literal[
     "rounding", "storage", "traffic", "machine",  # of the bill only
 ]  # fmt: skip
 """What a phase or a cost line is for."""
-
-# Lines that nobody states, in Mbit/s: (slow, expected, fast). Chosen; an offer's own figure and
-# the job's own line win.
-DOWN_MBIT: Final = Guess(200.0, 500.0, 1000.0)
-UP_MBIT: Final = Guess(100.0, 200.0, 500.0)
-ORIGIN_MBIT: Final = Guess(50.0, 100.0, 400.0)
-"""A data set's own site."""
 
 # A machine that never comes up, where the provider has no figure: share of the tries that fail.
 # High is the worst found (58 % of the instances that one package created on vast.ai); expected is
@@ -166,7 +160,7 @@ def frame(work: Work, factor: Factor, provider: Provider, *, interruptible: bool
         ),
         interruptible=interruptible,
         pulls_image=not serverless,
-        incoming=_incoming(work, serverless=serverless),
+        incoming=_incoming(work, provider),
         outgoing=(Moved("checkpoints out", uploads, "running"),),
     )
 
@@ -180,17 +174,18 @@ def plan(work: Work, framed: Frame, provider: Provider, own: OwnTerms) -> Plan |
         provider: Whose terms hold.
         own: The offer's own line.
     """
-    down = _line(own.inet_down_mbit_per_s, DOWN_MBIT)
-    up = _line(own.inet_up_mbit_per_s, UP_MBIT)
-    coming = [phase("dataset transfer", "transfer", _dataset_s(work, down))]
+    down = line(own.inet_down_mbit_per_s, DOWN_MBIT)
+    up = line(own.inet_up_mbit_per_s, UP_MBIT)
+    coming = [phase("dataset transfer", "transfer", dataset_s(work, down))]
     if framed.pulls_image:
-        coming.append(phase("image pull", "set-up", _over(work.image_gb, down), "loading_image"))
+        pull_s = over_s(work.image_gb, down)
+        coming.append(phase("image pull", "set-up", pull_s, _pulling(provider)))
     moving = list(coming)
     if work.pushes:
         pushed = work.checkpoint_gb.scaled(work.pushes)
-        moving.append(phase("checkpoint pushes", "transfer", _over(pushed, up)))
+        moving.append(phase("checkpoint pushes", "transfer", over_s(pushed, up)))
     final = work.checkpoint_gb.scaled(work.runs)
-    moving.append(phase("final upload", "transfer", _over(final, up)))
+    moving.append(phase("final upload", "transfer", over_s(final, up)))
     if not framed.interruptible:
         return Plan(framed, tuple(moving), None)
     found = _interruptions(work, [*framed.fixed, *coming], provider)
@@ -206,40 +201,6 @@ def plan(work: Work, framed: Frame, provider: Provider, own: OwnTerms) -> Plan |
 
 def _keeps_disk(provider: Provider) -> bool:
     return provider.spot is not None and bool(provider.spot.disk_kept)
-
-
-def staging_saves_s(work: Work, own: OwnTerms) -> float:
-    """Return the rented seconds that staging the data on a hub would save over a slow line."""
-    down = _line(own.inet_down_mbit_per_s, DOWN_MBIT)
-    staged = work._replace(dataset_from="hub")
-    return max(0.0, _dataset_s(work, down).expected - _dataset_s(staged, down).expected)
-
-
-def _line(known: float | None, assumed: Guess) -> Guess:
-    return assumed if known is None else Guess(known, known, known)
-
-
-def _over(size_gb: Guess, line: Guess) -> Guess:
-    """Return the seconds of a transfer: the fast line gives low."""
-    return Guess(
-        size_gb.low * MBIT_PER_GB / line.high,
-        size_gb.expected * MBIT_PER_GB / line.expected,
-        size_gb.high * MBIT_PER_GB / line.low,
-    )
-
-
-def _slower(a: Guess, b: Guess) -> Guess:
-    return Guess(min(a.low, b.low), min(a.expected, b.expected), min(a.high, b.high))
-
-
-def _dataset_s(work: Work, down: Guess) -> Guess:
-    """Return the seconds of the dataset's way in."""
-    if work.dataset_from == "volume":
-        return Guess(0.0, 0.0, 0.0)
-    if work.dataset_from == "hub":
-        return _over(work.dataset_gb, down)
-    line = work.home_mbit_per_s if work.dataset_from == "home" else ORIGIN_MBIT
-    return _over(work.dataset_gb, _slower(line, down))
 
 
 def phase(name: str, part: Part, seconds: Guess, state: State = "running") -> Phase:
@@ -282,12 +243,18 @@ def _ending(work: Work, provider: Provider) -> list[Phase]:
     return ending
 
 
-def _incoming(work: Work, *, serverless: bool) -> tuple[Moved, ...]:
+def _pulling(provider: Provider) -> State:
+    """Return the state in which the image is pulled: a virtual machine does it while running."""
+    known = provider.meter("gpu", "loading_image") is not None
+    return "running" if provider.kind == "cloud" and not known else "loading_image"
+
+
+def _incoming(work: Work, provider: Provider) -> tuple[Moved, ...]:
     moved = []
     if work.dataset_from != "volume":
         moved.append(Moved("dataset in", work.dataset_gb, "running"))
-    if not serverless:
-        moved.append(Moved("image in", work.image_gb, "loading_image"))
+    if provider.kind != "serverless":
+        moved.append(Moved("image in", work.image_gb, _pulling(provider)))
         moved.append(Moved("packages in", work.packages_gb, "running"))
     return tuple(moved)
 

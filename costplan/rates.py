@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from costplan.billing import data_usd, hourly_usd, unit_amount
+from costplan.billing import billed_amount, data_usd, hourly_usd, unit_amount
 from costplan.phases import counting
 from costplan.records.offers import STANDARD_MONTH_HOURS
 from costplan.spans import NOTHING, Span, exactly
@@ -55,7 +56,9 @@ class Meters(NamedTuple):
     """See `phases.counting`."""
     disk_counts: dict[State, int]
     beside_counts: dict[MeterKind, dict[State, int]]
-    """Of CPU, RAM, addresses and fees."""
+    """Of CPU, RAM, addresses and fees, where they bill beside the GPU."""
+    traffic: dict[object, tuple[Span, Span, Price | None, Price | None]]
+    """GB in and out and their prices worked out so far, by what moves (see `itemise.common`)."""
 
     def unknown(self, meter: Meter) -> bool:
         """Return whether neither the provider nor anyone else states the price of `meter`."""
@@ -72,24 +75,24 @@ class Meters(NamedTuple):
 
 def meters_of(provider: Provider, known: KnownPrices) -> Meters:
     """Return the meters of `provider` that a running machine meets."""
-    beside = [kind for kind in ("cpu", "ram") if kind not in provider.included]
-    kinds: tuple[MeterKind, ...] = ("cpu", "ram", "public_ip", "fee")
+    cpu = None if "cpu" in provider.included else provider.meter("cpu")
+    ram = None if "ram" in provider.included else provider.meter("ram")
+    pieces = tuple(m for m in (provider.meter("public_ip"), provider.meter("fee")) if m is not None)
     return Meters(
         provider=provider,
         gpu=provider.meter("gpu"),
         disk=provider.meter("disk"),
-        cpu=provider.meter("cpu") if "cpu" in beside else None,
-        ram=provider.meter("ram") if "ram" in beside else None,
+        cpu=cpu,
+        ram=ram,
         ingress=provider.meter("ingress"),
         egress=provider.meter("egress"),
-        pieces=tuple(
-            meter for kind in ("public_ip", "fee") if (meter := provider.meter(kind)) is not None
-        ),
+        pieces=pieces,
         volume=provider.meter("network_volume") or provider.meter("volume"),
         known=known,
         gpu_counts=counting(provider.meter("gpu")),
         disk_counts=counting(provider.meter("disk")),
-        beside_counts={kind: counting(provider.meter(kind)) for kind in kinds},
+        beside_counts={m.kind: counting(m) for m in (cpu, ram, *pieces) if m is not None},
+        traffic={},
     )
 
 
@@ -140,6 +143,8 @@ def rates(machine: Machine) -> Rates | Refused:
     gpu = exactly(headline)
     if offer.quoted_disk_gb:
         low, expected, high = exactly(offer.quoted_disk_gb).times(disk.usd)
+        if headline <= expected:
+            return Refused("the disk in the quote costs more than the quote")
         # A dear disk leaves little for the GPU: its high gives the GPU's low.
         gpu = Span(
             max(ZERO, headline - high), max(ZERO, headline - expected), max(ZERO, headline - low)
@@ -161,7 +166,7 @@ def moves(machine: Machine) -> bool:
 
 def _disk_price(machine: Machine, month: Decimal) -> Price | Refused:
     """Return the price per GB and hour."""
-    offer, meter = machine.offer, machine.meters.disk
+    offer, meter, sold = machine.offer, machine.meters.disk, Decimal(1)
     if offer.storage_usd_per_gb_month is not None:
         usd = exactly(offer.storage_usd_per_gb_month / month)
         return Price(usd, offer.source, offer.checked)
@@ -171,11 +176,15 @@ def _disk_price(machine: Machine, month: Decimal) -> Price | Refused:
         size = unit_amount(meter, machine.disk_gb)
         if meter.sizes_gb and size > meter.sizes_gb[-1]:
             return Refused("no disk of that size is sold")
+        sold = billed_amount(meter, size) / size
         found = hourly_usd(meter, size)
         if found is not None:
             each = Span(found[0], found[1], found[1]).times(exactly(1 / machine.disk_gb))
             return Price(each, meter.source, meter.as_of)
-    return machine.meters.likely("disk") or Refused("no price of disk is known anywhere")
+    likely = machine.meters.likely("disk")
+    if likely is None:
+        return Refused("no price of disk is known anywhere")
+    return likely._replace(usd=likely.usd.times(exactly(sold)))
 
 
 def core_prices(machine: Machine) -> list[tuple[str, Decimal, str, Price]]:
@@ -209,11 +218,14 @@ def data_price(meters: Meters, kind: MeterKind, gb: Span) -> Price | None:
     meter = meters.ingress if kind == "ingress" else meters.egress
     if meter is None or (meter.usd is None and not meter.tiers):
         return meters.likely(kind)
-    each = []
-    for size, free_left, reading in zip(gb, (None, None, ZERO), (0, 1, 1), strict=True):
-        cost = data_usd(meter, size, free_left=free_left)
-        each.append(ZERO if not size or cost is None else cost[reading] / size)
-    return Price(Span(*each), meter.source, meter.as_of)
+    costs = [
+        ZERO if (cost := data_usd(meter, size, free_left=free_left)) is None else cost[reading]
+        for size, free_left, reading in zip(gb, (None, None, ZERO), (0, 1, 1), strict=True)
+    ]
+    # A whole-volume tier can make more GB cheaper; then high is what the fewer cost.
+    rising = accumulate(costs, max)
+    each = Span(*(cost / size if size else ZERO for cost, size in zip(rising, gb, strict=True)))
+    return Price(each, meter.source, meter.as_of)
 
 
 def usd_per_hour(machine: Machine, found: Rates) -> Decimal:

@@ -53,7 +53,7 @@ DEFAULT_RAM_GB: Final = 32
 DEFAULT_LINE: Final = (
     "line of a box whose offer states none: 500 Mbit/s down (200 to 1,000), 200 up (100 to 500)"
 )
-"""See `phases.DOWN_MBIT` and `phases.UP_MBIT`."""
+"""See `transfers.DOWN_MBIT` and `transfers.UP_MBIT`."""
 VALIDATION_HIGH_SHARE: Final = 0.05
 """Left-out validation: nothing expected, up to this share of the training in high."""
 PACKAGES_SHARE: Final = 0.5
@@ -111,8 +111,8 @@ def settle(job: Job) -> Work:
     if job.throughput is None:
         raise UnknownError(
             "the job has no throughput: how long it takes is not known",
-            hint="measure it with `costplan profile -- python train.py`, or state throughput: "
-            "{card: RTX-4090, samples_per_s: 380}",
+            hint="state it from a log, throughput: {card: RTX-4090, samples_per_s: 380}; measuring "
+            "it is the task of `costplan profile -- python train.py`, planned for a later version",
         )
     said = _left_out(job) + _guessed(job)
     epochs = job.epochs or 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from makes import (
     listed,
     nobody_knows,
     offer,
+    others,
     owner,
     priced,
     question,
@@ -149,7 +151,7 @@ def test_the_estimate_says_how_many_there_are_and_what_was_left_out() -> None:
     assert (found.job, found.priced_on, found.offers_total) == ("bare", ON, 2)
     assert [each.sku for each in found.results] == ["sample/a"]
     assert [(gone.reason, gone.count, gone.example) for gone in found.left_out] == [
-        ("card has less than 20 GB of memory", 1, "sample/c"),
+        ("card has or may have less than 20 GB of memory", 1, "sample/c"),
         ("host has too little disk", 1, "sample/d"),
     ]
     assert found.offers_total + sum(gone.count for gone in found.left_out) == len(offers)
@@ -258,6 +260,33 @@ def test_a_stopped_machine_costs_what_bills_on(
         assert found.stopped_usd_per_hour is None
     else:
         check(found.stopped_usd_per_hour, usd)
+    # of an address that bills on, nobody read a price
+    assert found.stopped_unpriced == (("public_ip",) if sku.startswith("aws/") else ())
+
+
+@pytest.mark.parametrize(
+    ("disk_usd", "ip_usd", "known", "unpriced"),
+    [
+        ("0.073", "0.005", "0.015", ()),  # 100 x 0.073/730 + 0.005
+        ("0.073", None, "0.01", ("public_ip",)),
+        (None, "0.005", "0.005", ("disk",)),
+        (None, None, None, ()),  # nothing of it has a price
+    ],
+)
+def test_what_bills_unpriced_beside_a_stopped_machine_is_named(
+    disk_usd: str | None, ip_usd: str | None, known: str | None, unpriced: tuple[str, ...]
+) -> None:
+    states = ("running", "stopped_released")
+    terms = owner(
+        meter("disk", usd=disk_usd, per="gb_month", states=states),
+        meter("public_ip", usd=ip_usd, states=states),
+        stop={"supported": True, "action": "api_stop", **HERE},
+        actions={"api_stop": {"state": "stopped_released", **HERE}},
+    )
+    others_ask = others(meter("disk", usd="1", per="gb_month"), meter("public_ip", usd="1"))
+    found = only(question(work(), terms, known=others_ask), offer("2"))
+    assert found.stopped_usd_per_hour == (None if known is None else Decimal(known))
+    assert found.stopped_unpriced == unpriced
 
 
 def test_a_stopped_crusoe_machine_pays_its_disk_and_no_compute() -> None:
@@ -382,6 +411,58 @@ def test_the_providers_own_command_is_filled_in(
 ) -> None:
     rented = listed(sku).model_copy(update=own)
     assert sold_as("on-demand", asked_of_all(work()), rented).rent_command == command
+
+
+VAST_SEARCH = (
+    "vastai search offers 'gpu_name=RTX_4090 num_gpus=1' --raw | costplan estimate JOB --offers -"
+)
+
+
+@pytest.mark.parametrize(
+    ("pricing", "identity", "command"),
+    [
+        ("on-demand", "7", "vastai create instance 7 --disk 100 --image IMAGE"),
+        ("spot", "7", "vastai create instance 7 --disk 100 --image IMAGE --bid_price 0.12"),
+        ("on-demand", None, VAST_SEARCH),
+        ("spot", None, VAST_SEARCH),
+    ],
+)
+def test_a_spot_machine_is_rented_with_its_bid(
+    pricing: str, identity: str | None, command: str
+) -> None:
+    rented = offer("0.30", "0.12", provider="vast", id=identity)
+    assert sold_as(pricing, asked_of_all(work()), rented).rent_command == command
+
+
+@pytest.mark.parametrize(
+    ("templates", "on_demand", "spot"),
+    [
+        ({}, None, None),
+        ({"rent_command": "rent"}, "rent", None),  # never the dear one for the cheap row
+        ({"spot_rent_command": "bid {spot_usd_per_hour}"}, None, "bid 0.00012"),
+        ({"rent_command": "rent", "search_command": "look"}, "rent", "look"),
+    ],
+)
+def test_a_spot_row_never_shows_the_command_of_on_demand(
+    templates: dict[str, str], on_demand: str | None, spot: str | None
+) -> None:
+    terms = owner(spot={"offered": True, "disk_kept": True, **HERE}, **templates)
+    asked, rented = question(work(), terms), offer("2", "0.00012")
+    assert sold_as("on-demand", asked, rented).rent_command == on_demand
+    assert sold_as("spot", asked, rented).rent_command == spot
+
+
+@pytest.mark.parametrize(
+    ("prices_set_by", "days", "widened"),
+    [("market", 30, False), ("market", 31, True), ("list", 31, False), ("market", -1, False)],
+)
+def test_an_old_price_of_a_market_is_marked_and_no_age_is_negative(
+    prices_set_by: str, days: int, *, widened: bool
+) -> None:
+    rented = offer(checked=ON - timedelta(days=days))
+    found = only(question(work(), owner(prices_set_by=prices_set_by)), rented)
+    assert found.widened is widened
+    assert found.age_days == max(0, days)
 
 
 @pytest.mark.parametrize(("disk_gb", "shown"), [("100", "100"), ("0.5", "0.5"), ("1000", "1000")])

@@ -86,6 +86,8 @@ H100S = {"H100", "H100-80GB", "H100-PCIE", "H100-SXM", "H100-NVL"}
     [
         ("RTX-4090", "RTX-4090"),
         ("rtx 4090", "RTX-4090"),
+        ("4090", "RTX-4090"),
+        ("3060 Ti", "RTX-3060-TI"),
         ("RTX_4090", "RTX-4090"),
         ("NVIDIA GeForce RTX 4090", "RTX-4090"),
         ("Tesla T4", "T4"),
@@ -400,8 +402,12 @@ def test_a_reference_must_name_a_card_key_too(price_folder: PriceFolder) -> None
         (offer("acme/1x-t4") + offer("acme/1x-t4")[8:], "move acme/1x-t4"),
         (offer("acme/1x-t4-b") + offer("acme/1x-t4-a")[8:], "move acme/1x-t4-a"),
         (offer("acme/1x-t4").replace("usd_per_hour: 1", "note: x"), "a price needs usd_per_hour"),
-        (offer("acme/1x-t4").replace("hour: 1", "hour: 0"), "greater than 0"),
-        (offer("acme/1x-t4").replace("hour: 1", "hour: -1"), "greater than 0"),
+        (offer("acme/1x-t4").replace("hour: 1", "hour: 0"), "greater than or equal to 0.0001"),
+        (
+            offer("acme/1x-t4").replace("hour: 1", "hour: 0.00009"),
+            "greater than or equal to 0.0001",
+        ),
+        (offer("acme/1x-t4").replace("hour: 1", "hour: -1"), "greater than or equal to 0.0001"),
         (offer("acme/1x-t4").replace("source", "checked: 2025-12-31, source"), "checked lies bef"),
         (offer("acme/1x-t4").replace("2026-01-01", "2026-13-01"), "valid date"),
         (offer("acme/1x-t4").replace("made up", "me"), "at least 4"),

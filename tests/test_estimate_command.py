@@ -119,9 +119,44 @@ def test_the_totals_of_csv_and_json_are_the_same() -> None:
     assert [float(row["total_usd_expected"]) for row in rows] == pytest.approx(totals)
 
 
-def test_a_pipe_cuts_no_number() -> None:
-    done = run("estimate", "examples/ssd-coco.yaml", *ON, "--limit", "0")
-    assert "…" not in done.stdout
+@pytest.mark.parametrize("explain", [[], ["--explain", "vast/1x-rtx-4090-bid1"]])
+def test_nothing_is_cut_however_narrow_the_window_is(explain: list[str]) -> None:
+    words = ["estimate", "examples/ssd-coco.yaml", *ON, "--limit", "0", *explain]
+    wide, narrow = run(*words), run(*words, columns=40)
+    assert "…" not in wide.stdout + wide.stderr
+    assert narrow == wide
+
+
+@pytest.mark.parametrize("rate", ["0.0001", "$0.0001", "100000", "$100000.00"])
+def test_a_rate_at_its_border_is_taken(rate: str) -> None:
+    done = run(*TINY, *ON, "--rate", rate, "--gpu", "SMALL")
+    assert done.returncode == 0
+    assert "note: seen is number " in done.stderr
+
+
+def test_with_a_rate_the_provider_names_the_rules_and_filters_nothing() -> None:
+    words = [*TINY, *ON, "--rate", "3", "--gpu", "SMALL", "--limit", "0", "--format", "json"]
+    found = json.loads(run(*words, "--provider", "cloud").stdout)["results"]
+    assert {each["provider"] for each in found} == {"bazaar", "cloud", "function"}
+    assert [each["provider"] for each in found if each["sku"] == "seen"] == ["cloud"]
+    filtered = [*TINY, *ON, "--provider", "cloud", "--format", "json"]
+    assert {each["provider"] for each in json.loads(run(*filtered).stdout)["results"]} == {"cloud"}
+
+
+def test_spot_says_why_the_offer_that_one_sees_is_left_out() -> None:
+    done = run(*TINY, *ON, "--rate", "0.3", "--gpu", "SMALL", "--spot")
+    assert done.returncode == 0
+    assert "bazaar/1x-small" in done.stdout
+    assert "\nseen" not in done.stdout
+    assert "note: seen is left out: not sold as asked (--spot or --no-spot)\n" in done.stderr
+
+
+def test_the_range_of_every_line_holds_what_is_expected_of_it() -> None:
+    done = run("estimate", "examples/ssd-coco.yaml", *ON, "--explain", "runpod-secure/1x-rtx-4090")
+    found = re.findall(r"  (\d+\.\d{4})  (\d+\.\d{4}) - (\d+\.\d{4})", done.stdout)
+    assert len(found) > 5
+    for expected, low, high in found:
+        assert float(low) <= float(expected) <= float(high)
 
 
 def test_a_job_on_standard_input_is_priced_like_the_same_file() -> None:
@@ -257,6 +292,19 @@ def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
         ["estimate", "examples/ssd-coco.yaml", "--provider", "nobody"],
         ["estimate", "examples/ssd-coco.yaml", "--rate", "1"],
         ["estimate", "examples/ssd-coco.yaml", "--rate", "1e400", "--gpu", "T4"],
+        ["estimate", "examples/ssd-coco.yaml", "--rate", "1e2", "--gpu", "T4"],
+        ["estimate", "examples/ssd-coco.yaml", "--rate", "0", "--gpu", "T4"],
+        ["estimate", "examples/ssd-coco.yaml", "--rate", "0.00009", "--gpu", "T4"],
+        ["estimate", "examples/ssd-coco.yaml", "--rate", "100000.1", "--gpu", "T4"],
+        ["estimate", "examples/ssd-coco.yaml", "--max-usd", "1_000"],
+        ["estimate", "examples/ssd-coco.yaml", "--balance", "+5"],
+        ["estimate", "examples/ssd-coco.yaml", "--balance", "5$"],
+        ["estimate", "examples/ssd-coco.yaml", "--balance", "1000000001"],
+        ["estimate", "examples/ssd-coco.yaml", "--on", "20261130"],
+        ["estimate", "examples/ssd-coco.yaml", "--on", "2026-W49-1"],
+        ["estimate", "examples/ssd-coco.yaml", "--on", "2026-1-5"],
+        ["estimate", "examples/ssd-coco.yaml", "--rate", "1", "--gpu", "RTX-4090", "--provider",
+         "aws", "--provider", "gcp"],
         ["estimate", "examples/ssd-coco.yaml", "--explain", "nobody/1x-t4"],
         ["estimate", "examples/ssd-coco.yaml", "--pricing", "tests"],
         ["estimate", "examples/ssd-coco.yaml", "--offers", "tests"],
@@ -265,7 +313,7 @@ def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
         ["estimate"],
     ],
     ids=" ".join,
-)
+)  # fmt: skip
 def test_what_is_asked_wrongly_ends_with_2_and_a_message(words: list[str]) -> None:
     done = run(*words)
     assert done.returncode == 2

@@ -80,6 +80,7 @@ def test_everything_that_a_job_says_has_its_line() -> None:
     rented = offer("2", inet_down_mbit_per_s=500, inet_up_mbit_per_s=200)
     item = priced(question(settled, terms), rented)
     assert costs(item) == {
+        "image pull": "0.080000",  # a virtual machine pulls while it runs: 9 x 8000/500 = 144 s
         "install": "0.500000",  # 900 s x 2/3600
         "dataset transfer": "0.168889",  # 19 x 8000/500 = 304 s
         "warm-up": "0.033333",
@@ -89,14 +90,14 @@ def test_everything_that_a_job_says_has_its_line() -> None:
         "checkpoint pushes": "0.013333",  # 2 x 0.3 x 8000/200 = 24 s
         "final upload": "0.006667",  # 12 s
         "idle until noticed": "2.000000",
-        # 900 + 304 + 60 + 36000 + 400 + 120 + 24 + 12 + 3600 = 41420 s x 100 x 0.0001/3600
-        "disk": "0.115056",
+        # 144 + 900 + 304 + 60 + 36000 + 400 + 120 + 24 + 12 + 3600 = 41564 s x 100 x 0.0001/3600
+        "disk": "0.115456",
         "dataset in": "0.190000",
         "image in": "0.090000",
         "packages in": "0.020000",  # half of 4 GB
         "checkpoints out": "0.018000",  # (2 + 1) x 0.3
     }
-    check(item.total.expected, "23.444167")
+    check(item.total.expected, "23.524567")
 
 
 def test_lines_stand_in_the_order_in_which_things_happen() -> None:
@@ -146,9 +147,51 @@ def test_the_image_is_paid_where_its_state_bills_traffic(
     states: tuple[str, ...], unknown: tuple[str, ...], image_in: tuple[str, str, str] | None
 ) -> None:
     traffic = meter("ingress", usd="0.01", per="gb", states=states, states_unknown=unknown)
-    found = by_name(priced(question(work(image_gb=9), owner(traffic)), offer()))
-    line = found.get("image in")
+    market = owner(traffic, kind="marketplace")
+    line = by_name(priced(question(work(image_gb=9), market), offer())).get("image in")
     assert (None if line is None else span(line.cost())) == image_in
+    # A cloud that lists the pull among the states of its GPU is asked in the same way.
+    listing = owner(meter("gpu", states_unknown=("loading_image",)), traffic)
+    line = by_name(priced(question(work(image_gb=9), listing), offer())).get("image in")
+    assert (None if line is None else span(line.cost())) == image_in
+
+
+@pytest.mark.parametrize("states", [("running", "loading_image"), ("running",)])
+def test_a_virtual_machine_pays_the_image_as_traffic_of_a_running_one(
+    states: tuple[str, ...],
+) -> None:
+    traffic = meter("ingress", usd="0.01", per="gb", states=states)
+    found = by_name(priced(question(work(image_gb=9), owner(traffic)), offer()))
+    assert span(found["image in"].cost()) == ("0.090000", "0.090000", "0.090000")
+
+
+PULL = {"image pull": ("0.200000", "0.200000", "0.200000")}
+MAYBE = {"image pull": ("0.000000", "0.200000", "0.200000")}
+
+
+@pytest.mark.parametrize(
+    ("kind", "states", "unknown", "pull"),
+    [
+        # 9 GB over 100 Mbit/s: 720 s at 1 $/h, where a virtual machine runs meanwhile
+        ("cloud", ("running",), (), PULL),
+        ("cloud", ("running", "booting"), ("stopping",), PULL),
+        ("cloud", ("running", "loading_image"), (), PULL),
+        ("cloud", ("running",), ("loading_image",), MAYBE),
+        ("marketplace", ("running",), (), {}),
+        ("marketplace", ("running", "loading_image"), (), PULL),
+        ("marketplace", ("running",), ("loading_image",), MAYBE),
+    ],
+)
+def test_the_pull_bills_the_gpu_on_a_cloud_and_elsewhere_where_its_state_is_listed(
+    kind: str,
+    states: tuple[str, ...],
+    unknown: tuple[str, ...],
+    pull: dict[str, tuple[str, str, str]],
+) -> None:
+    terms = owner(meter("gpu", states=states, states_unknown=unknown), kind=kind)
+    found = by_name(priced(question(work(image_gb=9), terms), offer(inet_down_mbit_per_s=100)))
+    lines = {name: span(line.cost()) for name, line in found.items() if name == "image pull"}
+    assert lines == pull
 
 
 def test_an_offers_own_traffic_price_wins() -> None:
@@ -291,8 +334,13 @@ def test_an_address_of_which_nobody_says_that_it_bills_stays_out_of_low() -> Non
 def test_a_disk_may_bill_while_the_gpu_does_not() -> None:
     # the pull of 9 GB over 100 Mbit/s takes 720 s: 100 GB x 0.0001 x 0.2 h
     disk = meter("disk", usd="0.073", per="gb_month", states=("loading_image", "running"))
-    item = priced(question(work(image_gb=9), owner(disk)), offer(inet_down_mbit_per_s=100))
+    market = owner(disk, kind="marketplace")
+    item = priced(question(work(image_gb=9), market), offer(inet_down_mbit_per_s=100))
     assert costs(item) == {"training": "10.000000", "disk": "0.102000"}
+    # and not where it bills only while the machine runs
+    market = owner(kind="marketplace")
+    item = priced(question(work(image_gb=9), market), offer(inet_down_mbit_per_s=100))
+    assert costs(item) == {"training": "10.000000", "disk": "0.100000"}
 
 
 # --- what stays on a volume -----------------------------------------------------------------------

@@ -27,6 +27,7 @@ from costplan.answer import answer
 from costplan.disk import disk_for
 from costplan.ranking import rank
 from costplan.seen import SKU as SEEN
+from costplan.work import Guess
 
 if TYPE_CHECKING:
     from costplan.estimate import Question
@@ -111,6 +112,25 @@ def test_old_prices_are_said_and_very_old_ones_are_named(
         )
     if flagged:
         assert found[1] == "older than 180 days, believe with care: sample/1x-rtx-4090"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "moved"),
+    [(("list",), False), (("market",), True), (("list", "market"), True), (("market now",), False)],
+)
+def test_the_widening_is_said_where_a_price_shown_is_widened(
+    kinds: tuple[str, ...], *, moved: bool
+) -> None:
+    terms = [owner(key="a", prices_set_by="list"), owner(key="b", prices_set_by="market")]
+    days = {"list": ("a", 31), "market": ("b", 31), "market now": ("b", 30)}
+    offers = [
+        offer(sku=f"{key}/1", provider=key, checked=ON - timedelta(days=age))
+        for key, age in (days[kind] for kind in kinds)
+    ]
+    found = texts("old-price", question(work(), *terms), *offers)
+    assert any(text.endswith("market-set ones are taken at -50 % to +50 %") for text in found) is (
+        moved
+    )
 
 
 def test_the_oldest_of_several_old_prices_is_named_once() -> None:
@@ -199,6 +219,23 @@ def test_a_balance_is_told_once_for_each_provider() -> None:
     found = texts("balance", asked, *pods, listed("lambda/1x-a10"))
     assert [text.split(":")[0] for text in found] == ["runpod-secure/a", "lambda/1x-a10"]
     assert found[0].startswith("runpod-secure/a: $100 lasts")
+
+
+@pytest.mark.parametrize(
+    ("balance", "warned"),
+    [
+        # 10 h at 1 and 100 GB x 0.0001 an hour: 10.10; up to 1 h of overhead more in high: 11.11
+        ("11.11", False),
+        ("11.10", True),
+    ],
+)
+def test_a_balance_below_the_high_end_is_said(balance: str, *, warned: bool) -> None:
+    asked = question(work(memory_gb=1), balance_usd=Decimal(balance))
+    rented = offer("1")
+    settled = asked.work._replace(overhead_s=Guess(0.0, 0.0, 3_600.0))
+    (found,) = texts("balance", asked._replace(work=settled), rented)
+    tail = "; the high end of the total, $11.11, is above it"
+    assert found.endswith(tail) is warned
 
 
 @pytest.mark.parametrize(

@@ -225,12 +225,29 @@ def test_offers_left_out_are_counted_by_reason(path: Path) -> None:
 
 
 def test_an_offer_without_a_price_is_left_out_and_counted(path: Path) -> None:
-    lines = [line(), line(usd_per_hour=None), line(usd_per_hour=None, checked="2026-11-02")]
+    lines = [
+        line(),
+        line(usd_per_hour=None),
+        line(usd_per_hour=None, checked="2026-11-02"),
+        line(usd_per_hour=0),  # as markets write a price that is missing
+        line(usd_per_hour="0.00", spot_usd_per_hour=0.0),
+        line(usd_per_hour=0, checked="2026-11-02"),
+    ]
     path.write_text("\n".join(lines), encoding="utf-8")
     answer = estimated(Asked(settings=WORK, offers=str(path), on="2026-11-30"))
+    assert answer.offers_total == 1
     assert {reason.reason: reason.count for reason in answer.left_out} == {
-        "no price in the offer": 2
+        "no price in the offer": 5
     }
+
+
+def test_an_offer_of_0_on_demand_can_still_be_had_spot(path: Path, shipped: Catalog) -> None:
+    found = one(read(path, shipped, line(usd_per_hour=0, spot_usd_per_hour=0.0001)))
+    assert (found.usd_per_hour, found.spot_usd_per_hour) == (None, Decimal("0.0001"))
+
+
+def test_an_offer_of_today_is_no_offer_of_the_future(path: Path, shipped: Catalog) -> None:
+    assert one(read(path, shipped, line(checked="2026-11-30"))).checked == NOW.date()
 
 
 def test_a_file_of_unknown_cards_only_is_an_answer_of_nothing(path: Path) -> None:
@@ -274,7 +291,9 @@ def test_a_broken_line_is_named_by_its_number(
         (line(count=0), "count: "),
         (line(count=1.5), "count: "),
         (line(count=1_025), "count: "),
-        (line(usd_per_hour=0), "usd_per_hour: "),
+        (line(usd_per_hour=0.00009), "usd_per_hour: "),
+        (line(spot_usd_per_hour=0.00009), "spot_usd_per_hour: "),
+        (line(checked="2026-12-01"), "checked 2026-12-01 lies in the future"),
         (line(usd_per_hour=-1), "usd_per_hour: "),
         (line(usd_per_hour="cheap"), "usd_per_hour: "),
         (line(usd_per_hour=[1]), "usd_per_hour: "),

@@ -20,14 +20,14 @@ from costplan.phases import (
     frame,
     phase,
     plan,
-    staging_saves_s,
 )
 from costplan.predict import SAME, Factor
 from costplan.records.jobs import Job
+from costplan.transfers import staging_saves_s
 from costplan.work import Guess, settle
 
 if TYPE_CHECKING:
-    from costplan.records.providers import Provider
+    from costplan.records.providers import Provider, State
     from costplan.work import Work
 
 SECOND = 1_000_000
@@ -196,12 +196,23 @@ def test_uploads_take_the_line_up_and_one_more_at_the_end_of_each_run() -> None:
     assert found.frame.outgoing == (Moved("checkpoints out", Guess(7, 7, 7), "running"),)
 
 
-def test_what_comes_in_is_data_image_and_packages() -> None:
-    found = planned(work(dataset_gb=19, image_gb=9, environment_gb=4))
+@pytest.mark.parametrize(
+    ("terms", "state"),
+    [
+        (owner(), "running"),  # a virtual machine runs while it pulls
+        (owner(meter("gpu", states=("running", "loading_image"))), "loading_image"),
+        (owner(meter("gpu", states_unknown=("loading_image",))), "loading_image"),
+        (owner(kind="marketplace"), "loading_image"),
+    ],
+)
+def test_what_comes_in_is_data_image_and_packages(terms: Provider, state: State) -> None:
+    found = planned(work(dataset_gb=19, image_gb=9, environment_gb=4), terms)
     assert found is not None
+    (pull,) = (each for each in found.phases() if each.name == "image pull")
+    assert pull.state == state
     assert found.frame.incoming == (
         Moved("dataset in", Guess(19, 19, 19), "running"),
-        Moved("image in", Guess(9, 9, 9), "loading_image"),
+        Moved("image in", Guess(9, 9, 9), state),
         Moved("packages in", Guess(2, 2, 2), "running"),  # half of 4
     )
 

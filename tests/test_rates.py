@@ -12,6 +12,7 @@ from makes import (
     HERE,
     ON,
     asked_of_all,
+    by_name,
     left,
     listed,
     nobody_knows,
@@ -84,14 +85,18 @@ def test_at_its_own_disk_the_founding_offer_bills_exactly_its_headline() -> None
         (0, "1.000000"),
         (100, "0.990000"),
         (9_999, "0.000100"),
-        # a price that does not even pay its disk leaves nothing for the GPU, never less
-        (10_000, "0.000000"),
-        (20_000, "0.000000"),
     ],
 )
 def test_the_disk_in_the_price_is_taken_out_of_it(quoted: int | None, gpu: str) -> None:
     item = priced(question(work()), offer("1", quoted_disk_gb=quoted))
     assert prices(item.rates.gpu.usd) == (gpu, gpu, gpu)
+
+
+@pytest.mark.parametrize("quoted", [10_000, 20_000])
+def test_a_price_that_does_not_even_pay_its_disk_is_not_believed(quoted: int) -> None:
+    gone = left(question(work()), offer("1", quoted_disk_gb=quoted))
+    assert gone.reason == "the disk in the quote costs more than the quote"
+    assert not gone.limit
 
 
 @pytest.mark.parametrize(
@@ -374,3 +379,54 @@ def test_traffic_that_nobody_prices_is_taken_at_what_others_ask(*, has_meter: bo
     assert found is not None
     assert prices(found.usd) == ("0.000000", "0.020000", "0.030000")
     assert not found.stated
+
+
+@pytest.mark.parametrize(
+    ("sizes", "each"),
+    [
+        (("80", "99", "99"), ("0.100000", "0.100000", "0.100000")),
+        # from 100 GB on all of it costs 0.05: 5 $, less than the 8 $ of 80 GB
+        (("80", "100", "100"), ("0.100000", "0.080000", "0.080000")),
+        (("80", "120", "120"), ("0.100000", "0.066667", "0.066667")),
+        (("80", "120", "200"), ("0.100000", "0.066667", "0.050000")),  # 8, 8, 10 $
+        (("0", "0", "120"), ("0.000000", "0.000000", "0.050000")),
+    ],
+)
+def test_more_gb_in_a_cheaper_tier_never_cost_less(
+    sizes: tuple[str, str, str], each: tuple[str, str, str]
+) -> None:
+    tiers = ({"above": 0, "usd": "0.10"}, {"above": 100, "usd": "0.05"})
+    assert each_gb("egress", sizes, per="gb", tiers=tiers, tier_mode="whole") == each
+
+
+# --- disks of fixed sizes -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("disk_gb", "usd", "name", "cost"),
+    [
+        # 60 GB are 55.9 GiB; 64 GiB x 0.073/730 x 10 h
+        (60, "0.073", "disk, billed as 64 GIB", "0.064000"),
+        (68.7, "0.073", "disk, billed as 64 GIB", "0.064000"),  # 63.98 GiB
+        (68.8, "0.073", "disk, billed as 128 GIB", "0.128000"),  # 64.08 GiB
+        # at what others ask for a GB, 0.0001 $/h, the size sold: 64 GiB are 68.719 GB
+        (60, None, "disk, billed as 64 GIB", "0.068719"),
+        (68.8, None, "disk, billed as 128 GIB", "0.137439"),
+    ],
+)
+def test_a_disk_of_fixed_sizes_bills_the_size_sold_and_says_so(
+    disk_gb: float, usd: str | None, name: str, cost: str
+) -> None:
+    disk = meter("disk", usd=usd, per="gib_month", basis="tier_rounded", sizes_gb=("64", "128"))
+    known = others(meter("disk", usd="0.073", per="gb_month"))
+    item = priced(question(work(disk_gb=disk_gb), owner(disk), known=known), offer())
+    found = by_name(item)
+    assert set(found) == {"training", name}
+    assert f"{found[name].cost().expected:.6f}" == cost
+
+
+def test_an_offers_own_price_of_disk_knows_no_sizes() -> None:
+    disk = meter("disk", per="gib_month", basis="tier_rounded", sizes_gb=("64", "128"))
+    rented = offer(storage_usd_per_gb_month="0.073")
+    found = by_name(priced(question(work(disk_gb=60), owner(disk)), rented))
+    assert f"{found['disk'].cost().expected:.6f}" == "0.060000"  # 60 x 0.0001 x 10

@@ -287,12 +287,36 @@ def test_traffic_out_has_its_own_price() -> None:
         {"dph_base": None, "storage_total_cost": None, "storage_cost": Decimal("1e1000000")},
     ],
 )
-def test_a_figure_beyond_all_figures_is_refused(fields: dict[str, Any], tmp_path: Path) -> None:
+def test_one_host_with_a_figure_beyond_all_figures_is_left_out_and_the_file_goes_on(
+    fields: dict[str, Any], tmp_path: Path
+) -> None:
     path = tmp_path / "raw.json"
-    text = json.dumps([{**HOST, **fields}], default=str)
+    text = json.dumps([{**HOST, "id": 1, **fields}, {**HOST, "id": 2}], default=str)
     path.write_text(text.replace('"1E+1000000"', "1e1000000"), encoding="utf-8")
-    with pytest.raises(InputError, match="entry 1"):
-        list(read_offers(str(path), catalog=SHIPPED, now=NOW))
+    odd, good = read_offers(str(path), catalog=SHIPPED, now=NOW)
+    assert odd == LeftOutOffer("vast/1", "a figure out of every range")
+    assert good.sku == "vast/1x-rtx-4090-2"
+    assert isinstance(good, Offer)
+
+
+def test_one_odd_host_is_counted_and_the_rest_is_ranked(tmp_path: Path) -> None:
+    path = tmp_path / "raw.json"
+    day = {"end_date": 0, "duration": 864_000}
+    hosts = [
+        {**HOST, "id": 1, **day, "dph_base": 1e30},
+        {**HOST, "id": 2, **day, "dph_base": 0.4},
+        {**HOST, "id": 3, **day},
+    ]
+    path.write_text(json.dumps(hosts), encoding="utf-8")
+    settings = ("throughput={card: RTX 4090, seconds_per_epoch: 3600}",)
+    answer = estimated(Asked(settings=settings, offers=str(path), spot=False))
+    assert [result.sku for result in answer.results] == [
+        "vast/1x-rtx-4090-3",
+        "vast/1x-rtx-4090-2",
+    ]
+    assert [(gone.reason, gone.count, gone.example) for gone in answer.left_out] == [
+        ("a figure out of every range", 1, "vast/1")
+    ]
 
 
 # --- machine and contract -----------------------------------------------------------------------
@@ -417,7 +441,7 @@ def test_the_raw_list_comes_through_a_pipe_into_the_answer(
     }
     # Two of 24 GB, the one that ends in half an hour included: memory is asked first.
     assert {each.reason: each.count for each in answer.left_out} == {
-        "card has less than 40 GB of memory": 2,
+        "card has or may have less than 40 GB of memory": 2,
         "unknown card 'RTX 9090'": 1,
         "no price in the offer": 1,
     }

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime, timezone
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from costplan import catalog as catalogs
 from costplan.answer import answer
 from costplan.disk import disk_for
 from costplan.errors import InputError, LimitError, UnknownError, nearest
-from costplan.estimate import Estimator, LeftOutOffer, Priced, Question
+from costplan.estimate import Estimator, LeftOutOffer, Question
 from costplan.jobfile import read_job
-from costplan.offerfile import read_offers
-from costplan.ranking import Ranking, SortBy, rank
+from costplan.ranking import Ranked, Ranking, SortBy, exactly, offer_of, rank
 from costplan.seen import SKU as SEEN
 from costplan.seen import neutral_provider, seen_offer
 from costplan.unpriced import KnownPrices
@@ -29,6 +29,14 @@ if TYPE_CHECKING:
     from costplan.records.offers import Offer
     from costplan.records.results import Estimate
     from costplan.work import Work
+
+
+LEAST_RATE: Final = Decimal("0.0001")
+MOST_RATE: Final = 100_000
+"""Dollars an hour; see `records.offers.HourlyPrice`."""
+MOST_USD: Final = 1_000_000_000
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_PLAIN: Final = re.compile(r"\$?\d+(\.\d+)?", re.ASCII)
 
 
 class Asked(NamedTuple):
@@ -82,6 +90,8 @@ def estimated(asked: Asked) -> Estimate:
     question = _question(asked, job, work, catalog, on, KnownPrices(listed, catalog.providers))
     found: Iterable[Offer | LeftOutOffer]
     if asked.offers is not None:
+        from costplan.offerfile import read_offers  # only where a file is read
+
         found = read_offers(asked.offers, catalog=catalog, now=today)
     else:
         found = listed
@@ -89,34 +99,36 @@ def estimated(asked: Asked) -> Estimate:
     estimator = Estimator(question)
     pinned = frozenset([*([SEEN] if seen else []), *([asked.explain] if asked.explain else [])])
     ranking = rank(
-        _priced(chain([seen] if seen else [], wanted), estimator),
+        _priced(chain([seen] if seen else [], wanted), estimator, many=asked.offers is not None),
         by=asked.sort,
         limit=asked.limit,
         pinned=pinned,
     )
+    ranking = exactly(ranking, lambda seen: estimator.sold(seen.offer, seen.pricing))
     if not ranking.total:
         raise _nothing(ranking, asked)
     if asked.explain is not None:
-        ranking = _only(ranking, asked.explain, listed)
+        ranking = _only(ranking, asked.explain, listed if asked.offers is None else [])
     step = min(provider.disk_step_gb for provider in catalog.providers.values())
     return answer(question, ranking, disk_for(work, step_gb=step))
 
 
 def _priced(
-    offers: Iterable[Offer | LeftOutOffer], estimator: Estimator
-) -> Iterator[Priced | LeftOutOffer]:
+    offers: Iterable[Offer | LeftOutOffer], estimator: Estimator, *, many: bool
+) -> Iterator[Ranked | LeftOutOffer]:
+    """Yield offers priced; of many of a kind only what ranks them (the price folder has few)."""
     for offer in offers:
         if isinstance(offer, LeftOutOffer):
             yield offer
         else:
-            yield from estimator.price(offer)
+            yield from estimator.glimpse(offer) if many else estimator.price(offer)
 
 
 def _job_flags(asked: Asked) -> dict[str, tuple[str, Any]]:
     return {
-        "--disk": ("disk_gb", asked.disk_gb),
+        "--disk": ("disk_gb", _money(asked.disk_gb, "--disk")),
         "--max-hours": ("deadline_hours", asked.max_hours),
-        "--max-usd": ("budget_usd", asked.max_usd),
+        "--max-usd": ("budget_usd", _money(asked.max_usd, "--max-usd")),
         "--spot": ("interruptible", asked.spot),
     }
 
@@ -155,9 +167,14 @@ def _seen(asked: Asked, catalog: Catalog, on: date) -> tuple[Offer | None, Catal
     if len(asked.gpus) != 1:
         raise InputError("--rate describes one offer", hint="say its card with one --gpu")
     rate = _money(asked.rate_usd_per_hour, "--rate")
-    if not rate:
-        raise InputError("--rate 0: a price of nothing is a missing price")
-    if len(asked.providers) == 1:
+    if rate is None or not LEAST_RATE <= rate <= MOST_RATE:
+        raise InputError(
+            f"--rate {asked.rate_usd_per_hour}: not between {LEAST_RATE} and {MOST_RATE:,} $/h",
+            hint="a price of nothing is a missing price",
+        )
+    if len(asked.providers) > 1:
+        raise InputError("--rate describes one offer", hint="its rules are of one --provider")
+    if asked.providers:
         provider = catalog.providers[catalog.provider_key(asked.providers[0])]
     else:
         provider = neutral_provider(on)
@@ -180,7 +197,8 @@ def _matching(
 ) -> Iterator[Offer | LeftOutOffer]:
     """Yield the offers that the filters let through; with --rate, its flags filter nothing."""
     cards = {key for name in asked.gpus for key in catalog.keys_of(name)} if filtered else set()
-    providers = {catalog.provider_key(name) for name in asked.providers}
+    named = {catalog.provider_key(name) for name in asked.providers}
+    providers = named if filtered else set()
     count = asked.gpu_count if filtered else None
     for offer in offers:
         if isinstance(offer, LeftOutOffer) or (
@@ -200,7 +218,8 @@ def _nothing(ranking: Ranking, asked: Asked) -> LimitError | UnknownError:
     if any(reason.limit for reason in ranking.left_out):
         return LimitError(f"no offer is within the limits ({reasons})")
     if reasons:
-        return UnknownError(f"no offer fits this job ({reasons})")
+        hint = "leave a filter out, or state an offer you see with --rate"
+        return UnknownError(f"no offer fits this job ({reasons})", hint=hint)
     what = " ".join(
         text
         for text in (
@@ -211,8 +230,9 @@ def _nothing(ranking: Ranking, asked: Asked) -> LimitError | UnknownError:
         )
         if text
     )
+    where = "the price folder" if asked.offers is None else asked.offers
     return UnknownError(
-        f"nobody in the price folder sells {what} this way",
+        f"nobody in {where} sells {what} this way",
         hint="leave a filter out, or state an offer you see with --rate",
     )
 
@@ -226,23 +246,25 @@ def _only(ranking: Ranking, sku: str, listed: Iterable[Offer]) -> Ranking:
         UnknownError: It cannot be priced.
     """
     keep = [
-        (priced, place)
-        for priced, place in zip(ranking.shown, ranking.ranks, strict=True)
-        if priced.machine.offer.sku == sku or priced.machine.offer.id == sku
+        each
+        for each in zip(ranking.shown, ranking.ranks, ranking.unbeaten, strict=True)
+        if sku in (offer_of(each[0]).sku, offer_of(each[0]).id)
     ]
     if keep:
         return ranking._replace(
-            shown=[priced for priced, _ in keep], ranks=[place for _, place in keep]
+            shown=[item for item, _, _ in keep],
+            ranks=[place for _, place, _ in keep],
+            unbeaten=[unbeaten for _, _, unbeaten in keep],
         )
     for gone in ranking.pinned_out:
         if gone.sku == sku:
             kind = LimitError if gone.limit else UnknownError
             detail = f" ({gone.detail})" if gone.detail else ""
             raise kind(f"{sku} is left out: {gone.reason}{detail}")
-    raise InputError(
-        f"no offer {sku!r} in this answer",
-        hint=nearest(sku, [offer.sku for offer in listed]) or "a filter or a limit leaves it out",
-    )
+    skus = [offer.sku for offer in listed]
+    if sku in skus:
+        raise InputError(f"{sku} is not in this answer", hint="a filter leaves it out")
+    raise InputError(f"no offer {sku!r} in this answer", hint=nearest(sku, skus))
 
 
 def _money(text: str | None, flag: str) -> Decimal | None:
@@ -253,12 +275,11 @@ def _money(text: str | None, flag: str) -> Decimal | None:
     """
     if text is None:
         return None
-    try:
-        amount = Decimal(text.removeprefix("$"))
-    except InvalidOperation:
-        raise InputError(f"{flag} {text}: not a number") from None
-    if not amount.is_finite() or not 0 <= amount <= 1_000_000_000:
-        raise InputError(f"{flag} {text}: not between 0 and 1,000,000,000")
+    if not _PLAIN.fullmatch(text):
+        raise InputError(f"{flag} {text}: not a plain number", hint="write it as 2.49")
+    amount = Decimal(text.removeprefix("$"))
+    if amount > MOST_USD:
+        raise InputError(f"{flag} {text}: above {MOST_USD:,}")
     return amount
 
 
@@ -266,6 +287,8 @@ def _day(text: str | None) -> date | None:
     if text is None:
         return None
     try:
-        return date.fromisoformat(text)
+        if not _DAY.fullmatch(text):
+            raise ValueError
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=timezone.utc).date()
     except ValueError:
         raise InputError(f"--on {text}: not a day", hint="write YYYY-MM-DD") from None

@@ -1,7 +1,5 @@
 """`costplan estimate`: what a job costs on every offer."""
 
-from __future__ import annotations
-
 import sys
 from enum import Enum
 from pathlib import Path
@@ -9,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-from costplan.cli.streams import talk, write
+from costplan.cli.streams import is_terminal, talk, write
 
 EXAMPLES: Final = """Examples:
 
@@ -144,13 +142,16 @@ def estimate(
     if format_ is Format.table:
         from costplan.render.tables import estimate_text, notices_text
 
-        write(estimate_text(answer, sys.stdout, explain=explain is not None))
-        talk(notices_text(answer.notices, sys.stderr))
+        terminal = is_terminal(sys.stdout)
+        write(estimate_text(answer, explain=explain is not None, terminal=terminal))
+        talk(notices_text(answer.notices, terminal=is_terminal(sys.stderr)))
         return
     from costplan.render.documents import estimate_csv, estimate_json
 
     if format_ is Format.json:
         write(estimate_json(answer, asked.echoed()))
     else:
+        from costplan.render.tables import notices_text
+
         write(estimate_csv(answer))
-        talk("".join(f"note: {notice.text}\n" for notice in answer.notices))
+        talk(notices_text(answer.notices, terminal=is_terminal(sys.stderr)))

@@ -1,7 +1,5 @@
 """GPU models: what the arithmetic needs to know of a card."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -69,7 +67,7 @@ class CardFile(Record):
     unstated: tuple[UnstatedCard, ...] = ()
 
     @model_validator(mode="after")
-    def _sorted_and_unique(self) -> CardFile:
+    def _sorted_and_unique(self) -> "CardFile":
         keys = [card.key for card in self.cards]
         names = keys + [card.key for card in self.unstated]
         twice = sorted({key for key in names if names.count(key) > 1})

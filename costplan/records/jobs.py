@@ -1,7 +1,5 @@
 """What is to be trained, as the job file says it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -36,7 +34,7 @@ class Throughput(Record):
     source: str | None = None
 
     @model_validator(mode="after")
-    def _one_rate(self) -> Throughput:
+    def _one_rate(self) -> "Throughput":
         rates = (self.samples_per_s, self.tokens_per_s, self.step_s, self.seconds_per_epoch)
         if sum(rate is not None for rate in rates) != 1:
             raise ValueError(
@@ -112,7 +110,7 @@ class Job(Record):
     double."""
 
     @model_validator(mode="after")
-    def _consistent(self) -> Job:
+    def _consistent(self) -> "Job":
         unknown = sorted(set(self.assumed) - set(type(self).model_fields))
         if unknown:
             raise ValueError(f"assumed names {unknown[0]!r}, which is not a field")

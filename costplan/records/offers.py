@@ -1,14 +1,12 @@
 """Rentable things: as the price folder lists them, and as one of them stands on a given day."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from datetime import date
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from costplan.records.providers import Provider
 from costplan.records.record import (
@@ -23,7 +21,21 @@ from costplan.records.record import (
 )
 
 Count = Annotated[Whole, Field(ge=1, le=1024)]
-HourlyPrice = Annotated[Amount, Field(gt=0, le=100_000)]
+HourlyPrice = Annotated[Amount, Field(ge=Decimal("0.0001"), le=100_000)]
+"""Nobody rents a GPU below a hundredth of a cent an hour."""
+
+
+def _zero_is_missing(value: Any) -> Any:
+    """Take a price of 0 for a missing one, as markets write it."""
+    if isinstance(value, float | int):  # what JSON holds, for large files
+        return value if value or isinstance(value, bool) else None
+    try:
+        return None if Decimal(str(value)) == 0 else value
+    except ArithmeticError:
+        return value
+
+
+SeenPrice = Annotated[HourlyPrice | None, BeforeValidator(_zero_is_missing)]
 Pricing = Literal["on-demand", "spot", "serverless"]
 
 
@@ -44,7 +56,7 @@ class DatedPrice(Record):
     note: str | None = None
 
     @model_validator(mode="after")
-    def _priced(self) -> DatedPrice:
+    def _priced(self) -> "DatedPrice":
         if self.usd_per_hour is None and self.spot_usd_per_hour is None:
             raise ValueError("a price needs usd_per_hour or spot_usd_per_hour")
         if self.checked is not None and self.checked < self.since:
@@ -85,7 +97,7 @@ class OfferEntry(OwnTerms):
     note: str | None = None
 
     @model_validator(mode="after")
-    def _consistent(self) -> OfferEntry:
+    def _consistent(self) -> "OfferEntry":
         days = [price.since for price in self.prices]
         if days != sorted(set(days)):
             raise ValueError("prices must be dated, oldest first, one a day")
@@ -116,12 +128,12 @@ class Reference(Sourced):
 class Offer(OwnTerms):
     """One offer at its price of one day: from the price folder, a file, or flags."""
 
-    sku: str
+    sku: str = Field(min_length=1)
     provider: str
     card: str
     count: Count = 1
-    usd_per_hour: HourlyPrice | None = None
-    spot_usd_per_hour: HourlyPrice | None = None
+    usd_per_hour: SeenPrice = None
+    spot_usd_per_hour: SeenPrice = None
     quoted_disk_gb: Price | None = None
     checked: date
     date_precision: DatePrecision = "day"
@@ -141,7 +153,7 @@ class ProviderFile(Record):
     references: tuple[Reference, ...] = ()
 
     @model_validator(mode="after")
-    def _sorted_and_unique(self) -> ProviderFile:
+    def _sorted_and_unique(self) -> "ProviderFile":
         skus = [entry.sku for entry in self.offers]
         for before, after in itertools.pairwise(skus):
             if before >= after:

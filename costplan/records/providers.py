@@ -4,8 +4,6 @@ A meter lists the states in which it bills. What an action costs is then read fr
 action leads to a state, and the meters of that state bill.
 """
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Annotated, Literal
 
@@ -137,7 +135,7 @@ class Meter(Sourced):
     note: str | None = None
 
     @model_validator(mode="after")
-    def _consistent(self) -> Meter:
+    def _consistent(self) -> "Meter":
         if self.basis == "tier_rounded" and not self.sizes_gb:
             raise ValueError("a tier_rounded meter needs sizes_gb")
         if list(self.sizes_gb) != sorted(set(self.sizes_gb)):
@@ -186,8 +184,7 @@ class StopTerms(Sourced):
     """What is true of a stopped machine."""
 
     supported: Truth | None = None
-    """Whether anything stops the compute meter without destroying; left out where no source
-    says."""
+    """Whether anything stops the compute meter without destroying."""
     action: ActionName | None = None
     pinned_to_host: Truth | None = None
     may_resume_other_gpu: Truth | None = None
@@ -299,12 +296,14 @@ class Provider(Sourced):
     rent_command: str | None = None
     """Template with {id} {instance} {card} {card_name} {card_words} {count} {disk_gb} {region};
     printed, never run."""
+    spot_rent_command: str | None = None
+    """The same for an interruptible machine, with {spot_usd_per_hour} where one bids."""
     search_command: str | None = None
     """The same, for an offer that has no id yet."""
     note: str | None = None
 
     @model_validator(mode="after")
-    def _consistent(self) -> Provider:
+    def _consistent(self) -> "Provider":
         if self.kind == "serverless" and self.serverless is None:
             raise ValueError("a serverless provider needs its serverless terms")
         if not any(meter.kind == "gpu" for meter in self.meters):

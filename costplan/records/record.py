@@ -1,7 +1,5 @@
 """What every record is: frozen, closed, strict about numbers, with its provenance."""
 
-from __future__ import annotations
-
 from datetime import date
 from decimal import Decimal
 from typing import Annotated, Any, Literal

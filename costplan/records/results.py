@@ -1,7 +1,5 @@
 """Answers: itemised, with ranges, sources and notices."""
 
-from __future__ import annotations
-
 from datetime import date
 from decimal import Decimal
 from typing import Literal
@@ -24,6 +22,7 @@ NoticeKind = Literal[
     "card",
     "set-up",
     "seen",
+    "stop",
 ]
 
 
@@ -98,6 +97,8 @@ class Result(Record):
     checked: date
     date_precision: DatePrecision
     age_days: int
+    widened: bool
+    """True where the price is a market's and old: low and high are taken at -50 % and +50 %."""
     unbeaten: bool
     """True where no other offer is both cheaper and sooner."""
     vcpus: float | None
@@ -105,6 +106,8 @@ class Result(Record):
     reliability: float | None
     lines: tuple[CostLine, ...]
     stopped_usd_per_hour: Decimal | None
+    stopped_unpriced: tuple[str, ...]
+    """What else bills then, at a price that nobody states."""
     survivors: tuple[str, ...]
     """What a destroy leaves behind, billing on."""
     night_usd: Decimal

@@ -64,6 +64,19 @@ def price(amount: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def visible(text: str) -> str:
+    r"""Return `text` with what a terminal would act on, or not show, written as escapes.
+
+    >>> visible("Zürich" + chr(27) + "[2J")
+    'Zürich\\x1b[2J'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
+    )
+
+
 def age(days: int, precision: str) -> str:
     """Return how long ago a price was checked, `~` where only month or year are known."""
     about = "" if precision == "day" else "~"

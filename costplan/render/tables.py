@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
@@ -17,32 +16,35 @@ from costplan.render.figures import (
     quantity,
     usd,
     usd_range,
+    visible,
 )
 
 if TYPE_CHECKING:
     from decimal import Decimal
-    from typing import TextIO
 
     from costplan.records.results import Estimate, Notice, Result
 
-PIPE_WIDTH: Final = 10_000
-"""Columns of a pipe: a number that is cut is a wrong number."""
+WIDER_THAN_ANY: Final = 100_000
+"""Columns: a number that is cut is a wrong number."""
 
 
-def console(stream: TextIO) -> Console:
-    """Return a console that writes into memory what suits `stream`.
+def console(*, terminal: bool) -> Console:
+    """Return a console that writes into memory, with colour for a terminal.
 
-    It never cuts a number: it is wide where the stream is no terminal.
+    It is wider than any line, so that no number is cut: a terminal wraps what it cannot show.
     """
-    terminal = stream.isatty()
-    wide = not terminal and "COLUMNS" not in os.environ
     return Console(
         file=io.StringIO(),
         force_terminal=terminal or None,
-        width=PIPE_WIDTH if wide else None,
+        width=WIDER_THAN_ANY,
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _text(text: str, style: str = "") -> Text:
+    """Return text from anywhere as what can be shown: no markup, no terminal commands."""
+    return Text(visible(text), style=style)
 
 
 def _written(out: Console) -> str:
@@ -50,16 +52,16 @@ def _written(out: Console) -> str:
     return text.getvalue() if isinstance(text, io.StringIO) else ""
 
 
-def estimate_text(estimate: Estimate, stream: TextIO, *, explain: bool) -> str:
+def estimate_text(estimate: Estimate, *, explain: bool, terminal: bool) -> str:
     """Return the ranked table, or with `explain` every line of the results in it."""
-    out = console(stream)
+    out = console(terminal=terminal)
     if explain:
         for result in estimate.results:
             _explain(out, estimate, result)
         return _written(out)
     out.print(_ranked(estimate))
     for text in _below(estimate):
-        out.print(Text(text))
+        out.print(_text(text))
     return _written(out)
 
 
@@ -83,13 +85,13 @@ def _below(estimate: Estimate) -> list[str]:
     return lines
 
 
-def notices_text(found: tuple[Notice, ...], stream: TextIO) -> str:
+def notices_text(found: tuple[Notice, ...], *, terminal: bool) -> str:
     """Return each notice once."""
-    out = console(stream)
+    out = console(terminal=terminal)
     for notice in found:
-        out.print(Text(f"note: {notice.text}", style="yellow"))
+        out.print(_text(f"note: {notice.text}", style="yellow"))
         if notice.what_to_do:
-            out.print(Text(f"hint: {notice.what_to_do}"))
+            out.print(_text(f"hint: {notice.what_to_do}"))
     return _written(out)
 
 
@@ -115,12 +117,12 @@ def _ranked(estimate: Estimate) -> Table:
         total = result.total_usd
         span = usd_range(total.low, total.expected, total.high)
         table.add_row(
-            Text(f"{result.sku} *" if result.unbeaten else result.sku),
-            Text(_where(result)),
+            _text(f"{result.sku} *" if result.unbeaten else result.sku),
+            _text(_where(result)),
             result.pricing,
             hours_range(result.hours.low, result.hours.expected, result.hours.high),
             usd(result.usd_per_hour),
-            Text(f">= {span}" if result.at_least else span, style="bold"),
+            _text(f">= {span}" if result.at_least else span, style="bold"),
             result.limited_by,
             age(result.age_days, result.date_precision),
         )
@@ -137,7 +139,7 @@ def _where(result: Result) -> str:
 
 
 def _explain(out: Console, estimate: Estimate, result: Result) -> None:
-    out.print(Text(f"{result.sku} ({result.pricing})", style="bold"))
+    out.print(_text(f"{result.sku} ({result.pricing})", style="bold"))
     table = _table(
         ("line", False),
         ("quantity", True),
@@ -149,14 +151,16 @@ def _explain(out: Console, estimate: Estimate, result: Result) -> None:
         ("as of", False),
     )
     for line in result.lines:
+        # Of what rounding adds, the high case can have less than the low one.
+        costs = sorted((line.cost_low_usd, line.cost_usd, line.cost_high_usd))
         table.add_row(
-            line.name,
+            _text(line.name),
             quantity(line.quantity),
             line.unit,
             price(line.unit_price_usd),
             f"{line.cost_usd:.4f}",
-            f"{line.cost_low_usd:.4f} - {line.cost_high_usd:.4f}",
-            Text(line.source),
+            f"{costs[0]:.4f} - {costs[-1]:.4f}",
+            _text(line.source),
             line.as_of.isoformat() if line.as_of else "-",
         )
     total = result.total_usd
@@ -166,10 +170,10 @@ def _explain(out: Console, estimate: Estimate, result: Result) -> None:
     )  # fmt: skip
     out.print(table)
     for text in _facts(estimate, result):
-        out.print(Text(text))
+        out.print(_text(text))
     _assumptions(out, estimate)
     if result.rent_command:
-        out.print(Text(result.rent_command))
+        out.print(_text(result.rent_command))
 
 
 def _facts(estimate: Estimate, result: Result) -> list[str]:
@@ -181,7 +185,9 @@ def _facts(estimate: Estimate, result: Result) -> list[str]:
     if any(line.part == "storage" for line in result.lines):
         facts.append(_disk(estimate, result.disk_gb))
     if result.stopped_usd_per_hour is not None:
-        facts.append(f"stopped: ${usd(result.stopped_usd_per_hour)}/h")
+        more = [f"{kind.replace('_', ' ')} (no stated price)" for kind in result.stopped_unpriced]
+        rate = f"${usd(result.stopped_usd_per_hour)}/h"
+        facts.append(f"stopped: {' and '.join([rate, *more])}")
     if result.survivors:
         left = ", ".join(name.replace("_", " ") for name in result.survivors)
         facts.append(f"a destroy can leave behind, billing on: {left}")
@@ -219,6 +225,6 @@ def _disk(estimate: Estimate, disk_gb: Decimal) -> str:
 
 def _assumptions(out: Console, estimate: Estimate) -> None:
     if estimate.assumed:
-        out.print(Text("assumed (half to double, unless it says otherwise): "))
+        out.print(_text("assumed (half to double, unless it says otherwise): "))
         for text in estimate.assumed:
-            out.print(Text(f"  {text}"))
+            out.print(_text(f"  {text}"))

@@ -48,9 +48,11 @@ def test_a_price_of_zero_is_refused_because_it_means_missing(field: str) -> None
     # cases 15 and 61: github.com/infracost/infracost/issues/2437,
     # github.com/runpod/runpod-python/issues/438: cost fields of a running pod read 0
     fields = {"since": date(2026, 8, 1), "source": "infracost issue 2437"}
-    with pytest.raises(ValueError, match="greater than 0"):
-        DatedPrice.model_validate({**fields, field: "0"})
-    assert getattr(DatedPrice.model_validate({**fields, field: "0.01"}), field) == Decimal("0.01")
+    for refused in ("0", "0.00009999"):  # and so is what nobody asks: less than 0.0001
+        with pytest.raises(ValueError, match=r"greater than or equal to 0\.0001"):
+            DatedPrice.model_validate({**fields, field: refused})
+    found = DatedPrice.model_validate({**fields, field: "0.0001"})
+    assert getattr(found, field) == Decimal("0.0001")
 
 
 @pytest.mark.parametrize(
