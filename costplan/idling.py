@@ -37,6 +37,10 @@ CLAMP_FEW: Final = 0.25
 """Fewer than 10 recorded absences: no time below a quarter of its border or above four times."""
 CLAMP_SOME: Final = 0.125
 TWICE: Final = 2.0
+MARGIN_H: Final = 1.0
+MARGIN_SHARE: Final = 0.1
+"""Before a clock runs out there must be time to save what is on the box: an hour, or a tenth of
+the clock where that is less."""
 MOVES_SHARE: Final = 0.2
 """A border that moves by less is not worth a line."""
 
@@ -106,13 +110,15 @@ def _plan(
 
 
 def _with_expiries(plan: tuple[Step, ...], options: Sequence[Option]) -> tuple[Step, ...]:
-    """Return the plan with a step to destroy before a state ends by itself."""
+    """Return the plan with a step to destroy, in time, before a state ends by itself."""
     result: list[Step] = []
     destroy = next(option for option in options if option.action == "destroy")
     for place, step in enumerate(plan):
         result.append(step)
         end = plan[place + 1].from_h if place + 1 < len(plan) else math.inf
         until = step.option.until_h
+        if until is not None:
+            until -= min(MARGIN_H, MARGIN_SHARE * until)
         if until is not None and until < end:
             if step.from_h < until:
                 result.append(Step(until, destroy))

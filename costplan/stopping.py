@@ -52,7 +52,7 @@ def stop_facts(provider: Provider) -> StopFacts:
     return StopFacts(
         action=_NAMES.get(action, "stop"),
         why_not=None,
-        storage_usd_per_gb_month=None if stopped_disk is None else _per_gb_month(stopped_disk),
+        storage_usd_per_gb_month=None if stopped_disk is None else per_gb_month(stopped_disk),
         own_stopped_price=stopped_disk is not running_disk,
         month_hours=stopped_disk.month_hours if stopped_disk is not None else month,
         expires_hours=terms.max_stopped_hours,
@@ -62,7 +62,7 @@ def stop_facts(provider: Provider) -> StopFacts:
     )
 
 
-def _per_gb_month(meter: Meter) -> Decimal | None:
+def per_gb_month(meter: Meter) -> Decimal | None:
     """Return the price of a GB (10^9 bytes) and month; None where it is another kind of price."""
     if meter.usd is None:
         return None

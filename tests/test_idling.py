@@ -292,8 +292,12 @@ def test_a_stopped_box_that_is_deleted_before_the_return_is_no_choice(
 @pytest.mark.parametrize(
     ("expires_h", "plan"),
     [
-        (10.0, [(0, "keep"), (0.034, "stop"), (10, "destroy")]),
-        (12.45, [(0, "keep"), (0.034, "stop"), (12.45, "destroy")]),
+        # an hour, or a tenth of the clock, is left to save what is there: 10 - 1, 5 - 0.5
+        (10.0, [(0, "keep"), (0.034, "stop"), (9, "destroy")]),
+        (5.0, [(0, "keep"), (0.034, "stop"), (4.5, "destroy")]),
+        (12.45, [(0, "keep"), (0.034, "stop"), (11.45, "destroy")]),
+        # 13.46 - 1 = 12.46 h lies behind the border at 12.45 h
+        (13.46, [(0, "keep"), (0.034, "stop"), (12.45, "destroy")]),
         (20.0, [(0, "keep"), (0.034, "stop"), (12.45, "destroy")]),
     ],
 )
@@ -312,7 +316,7 @@ def test_two_dollars_of_balance_pay_twenty_nine_hours_stopped() -> None:
     # 2/0.0694444 = 28.8 h; 0.25 x 3.4828 + 5 $ would hold the stop until 83 h otherwise
     advice = advise(box(balance_usd=Decimal(2), search_usd=Decimal(5)), Absence())
     assert advice.options[1].until_h == pytest.approx(28.8)
-    assert plan_of(advice)[-1] == (28.8, "destroy")
+    assert plan_of(advice)[-1] == (27.8, "destroy")  # an hour before it runs out
     assert advise(box(search_usd=Decimal(5)), Absence()).destroy_after_h == pytest.approx(
         84.45, abs=0.01
     )

@@ -80,6 +80,9 @@ def _built(flag: str, **fields: float) -> Absence:
 def next_time(text: str, now: datetime) -> datetime:
     """Return the next moment that `09:00`, `mon 09:00` or an ISO time with zone names.
 
+    A time of day is one of the zone of `now`; where that is the machine's own, with the offset that
+    holds then and not the one that holds now.
+
     Raises:
         InputError: It has another form, or lies in the past.
     """
@@ -103,6 +106,8 @@ def next_time(text: str, now: datetime) -> datetime:
         at += timedelta(days=ahead)
         if at <= now:
             at += timedelta(days=7 if day else 1)
+        if now.utcoffset() == now.replace(tzinfo=None).astimezone().utcoffset():
+            at = at.replace(tzinfo=None).astimezone()
     if at <= now:
         raise InputError(f"--back-at {text}: it is past")
     return at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +15,7 @@ from costplan.errors import InputError, UnknownError
 from costplan.idling import advise
 from costplan.records.idle import IdleBox, KeptData
 from costplan.records.results import Notice
-from costplan.stopping import StopFacts, stop_facts
+from costplan.stopping import StopFacts, per_gb_month, stop_facts
 
 if TYPE_CHECKING:
     from costplan.records.idle import Advice
@@ -75,6 +76,7 @@ def advised(asked: IdleAsked, *, now: datetime) -> tuple[Advice, list[str]]:
     _from_flags(asked, fields)
     if facts is not None:
         _from_facts(facts, fields, assumed)
+    _with_disk(asked, fields, assumed)
     if "usd_per_hour" not in fields:
         raise UnknownError(
             "the running rate is not known", hint="give --rate, --offer SKU or --box FILE"
@@ -144,12 +146,33 @@ def _from_offer(asked: IdleAsked, fields: dict[str, Any]) -> None:
     if price.usd_per_hour is None:
         raise UnknownError(f"{asked.offer} has no on-demand price")
     fields["usd_per_hour"] = price.usd_per_hour
+    fields["quoted_disk_gb"] = price.quoted_disk_gb or Decimal(0)
     if price.quoted_disk_gb is not None:
         fields.setdefault("disk_gb", price.quoted_disk_gb)
     for key in ("storage_usd_per_gb_month", "ingress_usd_per_gb"):
         value = getattr(entry, key)
         if value is not None:
             fields.setdefault(key, value)
+
+
+def _with_disk(asked: IdleAsked, fields: dict[str, Any], assumed: list[str]) -> None:
+    """Put the running disk into the rate of an offer: `--rate` has it inside, a price list not."""
+    quoted = fields.pop("quoted_disk_gb", None)
+    if quoted is None or asked.rate is not None or asked.offer is None:
+        return
+    catalog = catalogs.load(catalogs.folder(asked.pricing))
+    provider = catalog.providers[asked.offer.split("/", 1)[0]]
+    disk = provider.meter("disk")
+    if "disk" in provider.included or disk is None or "disk_gb" not in fields:
+        return
+    price = fields.get("storage_usd_per_gb_month", per_gb_month(disk))
+    if price is None:
+        assumed.append("the running disk, whose price nobody states, is not in the rate")
+        return
+    month = fields.get("month_hours", disk.month_hours)
+    more = (Decimal(fields["disk_gb"]) - quoted) * Decimal(price) / Decimal(month)
+    fields["usd_per_hour"] += more
+    assumed.append(f"running rate ${fields['usd_per_hour']:.4f}/h with the disk inside")
 
 
 def _from_flags(asked: IdleAsked, fields: dict[str, Any]) -> None:
