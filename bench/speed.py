@@ -182,20 +182,19 @@ def sources() -> str:
     for folder in ("costplan", "pricing"):
         paths += sorted(p for p in (ROOT / folder).rglob("*") if "__pycache__" not in p.parts)
     files = [path for path in paths if path.is_file()]
-    return digest(part for p in files for part in (str(p).encode(), p.read_bytes()))
+    return digest(part for p in files for part in (bytes(p.relative_to(ROOT)), p.read_bytes()))
 
 
 def pip(folder: Path, *words: str) -> str | None:
     """Run pip in the environment `folder`; return None, or why it failed."""
-    python = folder / "bin" / "python"
-    log = folder / "pip.log"
-    with log.open("ab") as file:
+    with (folder / "pip.log").open("ab") as log:
         try:
             done = subprocess.run(
-                [python, "-m", "pip", "install", "--quiet", "--no-input", *words],
+                [folder / "bin" / "python", "-m", "pip", "install", "--quiet", *words],
+                env={**os.environ, "PIP_USER": "0", "PIP_NO_INPUT": "1"},
                 stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=file,
+                stdout=log,
+                stderr=log,
                 timeout=INSTALL_S,
                 check=False,
             )
@@ -204,27 +203,28 @@ def pip(folder: Path, *words: str) -> str | None:
     return None if done.returncode == 0 else f"pip could not install it (exit {done.returncode})"
 
 
-def environment(name: str, key: str, *words: str) -> Path | str:
+def environment(name: str, key: str, stamp: str, *words: str) -> Path | str:
     """Return the environment `name` with `pip install WORDS` done, or why there is none.
 
-    It lies in a folder of the cache and is used again while `key` stays the same.
+    It lies in a folder of the cache, is made anew when `key` changes, and pip runs again in it when
+    `stamp` does.
     """
     folder = CACHE / f"{name}-{key}"
     ready = folder / "ready"
-    if ready.is_file():
+    if ready.is_file() and ready.read_text() == stamp:
         return folder
-    say(f"{name}: making its environment")
-    for old in CACHE.glob(f"{name}-*"):
-        shutil.rmtree(old)
-    folder.mkdir(parents=True)
-    made = subprocess.run(
-        [sys.executable, "-m", "venv", folder], capture_output=True, text=True, check=False
-    )
-    if made.returncode:
-        return "this Python cannot make a virtual environment"
+    say(f"{name}: installing")
+    if not ready.is_file():
+        for old in CACHE.glob(f"{name}-*"):
+            shutil.rmtree(old)
+        folder.mkdir(parents=True)
+        made = [sys.executable, "-m", "venv", str(folder)]
+        if subprocess.run(made, capture_output=True, check=False).returncode:
+            return "this Python cannot make a virtual environment"
+    ready.unlink(missing_ok=True)
     failed = pip(folder, *words)
     if failed is None:
-        ready.touch()
+        ready.write_text(stamp)
     return failed or folder
 
 
@@ -242,18 +242,10 @@ def installed(folder: Path, package: str) -> str:
 
 def costplan() -> Tool:
     """Return costplan as a user gets it: the wheel of this checkout, built and installed."""
-    wanted = sources()
-    requirements = (ROOT / "pyproject.toml").read_bytes()
-    found = environment("costplan", digest([requirements, interpreter()]), str(ROOT))
+    key = digest([(ROOT / "pyproject.toml").read_bytes(), interpreter()])
+    found = environment("costplan", key, sources(), str(ROOT))
     if isinstance(found, str):
-        raise SystemExit(f"costplan: {found}; see {CACHE.relative_to(ROOT)}")
-    made_from = found / "sources"
-    if not made_from.is_file() or made_from.read_text() != wanted:
-        say("costplan: installing this checkout")
-        failed = pip(found, "--force-reinstall", "--no-deps", str(ROOT))
-        if failed is not None:
-            raise SystemExit(f"costplan: {failed}")
-        made_from.write_text(wanted)
+        raise SystemExit(f"costplan: {found}; pip.log in {CACHE.relative_to(ROOT)} says more")
     return Tool("costplan", installed(found, "costplan"), found / "bin")
 
 
@@ -261,7 +253,7 @@ def peer(package: str) -> Tool | str:
     """Return `package` in its environment, or why it cannot be had."""
     requirements = HERE / "peers" / f"{package}.txt"
     key = digest([requirements.read_bytes(), interpreter()])
-    found = environment(package, key, "--requirement", str(requirements))
+    found = environment(package, key, "", "--requirement", str(requirements))
     if isinstance(found, str):
         return found
     return Tool(package, installed(found, package), found / "bin")
@@ -289,13 +281,10 @@ def run(
     keep: bool = False,
     variables: Mapping[str, str] | None = None,
 ) -> Run:
-    """Run `words` in the checkout and measure it; what it prints is thrown away.
+    """Run `words`, a full path first, in the checkout and measure it.
 
-    Args:
-        place: From `workplace`.
-        words: The command, its program a full path.
-        keep: Return what it prints on standard output.
-        variables: Of the environment, on top of those of `place`.
+    What it prints is thrown away, but returned with `keep`; `variables` come on top of the
+    environment of `place`.
     """
     printed = place.folder / "printed"
     with (printed if keep else Path(os.devnull)).open("wb") as out:
@@ -308,15 +297,20 @@ def run(
             stdout=out,
             stderr=subprocess.DEVNULL,
         )
-        alarm = threading.Timer(RUN_S, os.kill, (process.pid, signal.SIGKILL))
-        alarm.start()
-        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode, peak_mb = ended(process.pid)
         seconds = time.perf_counter() - begun
-        alarm.cancel()
-    process.returncode = os.waitstatus_to_exitcode(status)
-    peak_bytes = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     text = printed.read_text(encoding="utf-8", errors="replace") if keep else ""
-    return Run(seconds, peak_bytes / 1e6, process.returncode, text)
+    return Run(seconds, peak_mb, process.returncode, text)
+
+
+def ended(pid: int) -> tuple[int, float]:
+    """Wait for a process, at most `RUN_S`; return its exit status and its peak memory in MB."""
+    alarm = threading.Timer(RUN_S, os.kill, (pid, signal.SIGKILL))
+    alarm.start()
+    _, status, usage = os.wait4(pid, 0)
+    alarm.cancel()
+    peak_bytes = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return os.waitstatus_to_exitcode(status), peak_bytes / 1e6
 
 
 # Start-up
@@ -411,7 +405,7 @@ def many(
     series, failed = [], []
     for size in (1, *sizes):  # 1: what starting costs, offers or not
         for asking in offer_commands(place, tools, size):
-            say(f"warm-up: {asking.tool.name}, {size:,} offers")
+            say(f"warm-up: {asking.tool.name}, offers: {size:,}")
             first = run(place, asking.words, keep=True, variables=asking.variables)
             if first.status == 0:
                 series.append(Series(asking, answered(asking, first.out), [], []))
@@ -429,10 +423,13 @@ def many(
 
 
 def growths(series: Sequence[Series]) -> list[Growth]:
-    """Return how each tool's time grows with the offers, its start-up taken off."""
+    """Return how each tool's time grows with the offers, its start-up taken off.
+
+    From the least times: what else the machine does can only add to a run.
+    """
     found = []
     for name in dict.fromkeys(one.asking.tool.name for one in series):
-        own = {s.asking.offers: median(s.seconds) for s in series if s.asking.tool.name == name}
+        own = {s.asking.offers: min(s.seconds) for s in series if s.asking.tool.name == name}
         start = own.pop(1, 0.0)
         each = {size: (seconds - start) / (size - 1) for size, seconds in own.items()}
         points = [
@@ -530,13 +527,14 @@ def many_table(series: Sequence[Series], found: Sequence[Growth]) -> str:
 
 
 def growth_lines(found: Sequence[Growth]) -> list[str]:
-    """Return a sentence on how each tool's time grows."""
-    return [
-        f"{g.tool}: {g.start_s:.2f} s to start, then time grows with offers to the power of "
-        f"{g.exponent:.2f} ({'linear' if g.exponent < LINEAR else '**more than linear**'}; "
-        f"aim < {LINEAR:g})."
-        for g in found
-    ]
+    """Return a sentence on how each tool's time grows; only costplan has an aim."""
+    lines = []
+    for one in found:
+        text = f"{one.tool}: {one.start_s:.2f} s to start; time grows with the number of offers"
+        aim = f"; aim < {LINEAR:g}, linear: {judged(one.exponent, LINEAR)}"
+        aim = aim if one.tool == "costplan" else ""
+        lines.append(f"{text} to the power of {one.exponent:.2f}{aim}.")
+    return lines
 
 
 def report(results: Results) -> str:
@@ -595,11 +593,12 @@ def write_readme(text: str) -> None:
 def conditions(version: str, runs: int) -> str:
     """Return on what and when it was measured."""
     day = datetime.now(tz=timezone.utc).date().isoformat()
-    busy = f", load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
+    cpus, load = os.cpu_count() or 1, os.getloadavg()[0]
+    busy = " (busy: the figures are noisy)" if load > cpus / 2 else ""
     return (
-        f"{day}: costplan {version}, Python {platform.python_version()}, {os.cpu_count()} CPUs, "
-        f"{platform.system()} {platform.machine()}{busy}; medians of {runs} runs for start-up, "
-        f"{min(runs, MANY_RUNS)} for many offers."
+        f"{day}: costplan {version}, Python {platform.python_version()}, {cpus} CPUs, "
+        f"{platform.system()} {platform.machine()}, load {load:.1f} at the start{busy}; medians of "
+        f"{runs} runs for start-up, {min(runs, MANY_RUNS)} for many offers."
     )
 
 

@@ -155,7 +155,11 @@ class History(NamedTuple):
     def leave_h(self, bound_h: float) -> float:
         """Return the best of 0 and the recorded hours."""
         hours = [0.0, *(hour for hour, _ in self.steps)]
-        return min(hours, key=lambda t: (self.held_h(t) - bound_h * self.back(t), t))
+        best = min(hours, key=lambda t: (self.held_h(t) - bound_h * self.back(t), t))
+        # After the last return the record says nothing, of those still away neither. Unless a
+        # chance of never is stated, the border of the money decides there: else a box would be
+        # given up a minute after the longest absence so far.
+        return max(best, bound_h) if self.never == 0 and 0 < best == hours[-1] else best
 
 
 def history(hours: Iterable[float], *, away: Iterable[float] = (), never: float = 0.0) -> History:

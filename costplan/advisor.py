@@ -20,7 +20,9 @@ from costplan.units import decimal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Action = Literal["keep", "stop", "pause", "hibernate", "deallocate", "keep-data", "destroy"]
+Action = Literal[
+    "keep", "stop", "pause", "hibernate", "deallocate", "shelve", "keep-data", "destroy"
+]
 
 BISECTIONS: Final = 200
 PARTS: Final = 4_000

@@ -41,15 +41,16 @@ def costs(box: IdleBox) -> Costs:
     stopped = stopped_usd_per_hour(box)
     if stopped is not None and box.stop is not None:
         options.append(_stop(box, stopped, restart, rebuild))
+    gone = box.upload_usd + box.lost_usd  # work that a stop loses, a destroy loses too
     if box.kept_data is not None:
         data = box.kept_data
         rate = data.gb * data.usd_per_gb_month / box.month_hours
         back = decimal(data.setup_minutes) / 60 * (again + waiting)
         back += data.gb * data.ingress_usd_per_gb + box.search_usd
         options.append(
-            Option("keep-data", rate, box.upload_usd + back, undo=False, until_h=lasts_h(box, rate))
+            Option("keep-data", rate, gone + back, undo=False, until_h=lasts_h(box, rate))
         )
-    options.append(Option("destroy", Decimal(0), box.upload_usd + rebuild, undo=False))
+    options.append(Option("destroy", Decimal(0), gone + rebuild, undo=False))
     return Costs(restart, rebuild, stopped, tuple(options))
 
 
@@ -60,7 +61,8 @@ def stopped_usd_per_hour(box: IdleBox) -> Decimal | None:
         price = box.storage_usd_per_gb_month
     if box.stop is None or (price is None and box.disk_gb):
         return None
-    return box.disk_gb * (price or Decimal(0)) / box.month_hours
+    disk = box.disk_gb * (price or Decimal(0)) / box.month_hours
+    return disk + box.stopped_other_usd_per_hour
 
 
 def _stop(box: IdleBox, rate: Decimal, restart: Decimal, rebuild: Decimal) -> Option:

@@ -41,6 +41,7 @@ MARGIN_H: Final = 1.0
 MARGIN_SHARE: Final = 0.1
 """Before a clock runs out there must be time to save what is on the box: an hour, or a tenth of
 the clock where that is less."""
+NOT_STOPS: Final = ("keep", "keep-data", "destroy")
 MOVES_SHARE: Final = 0.2
 """A border that moves by less is not worth a line."""
 
@@ -65,7 +66,12 @@ def advise(
     plan = _with_expiries(plan, money.options)
     known_h = absence.hours
     tie = near_tie(money, steps)
+    stop = next((o for o in money.options if o.action not in NOT_STOPS), None)
+    expired = stop is not None and known_h is not None and not stop.holds(known_h)
+    tie = None if expired else tie
     now, why = _verdict(money, plan, absence, tie)
+    if now.action != plan[0].option.action:  # a near tie: what can be undone
+        plan = (Step(0.0, now),)
     return Advice(
         advice=now.action,
         why=why,
@@ -81,7 +87,8 @@ def advise(
             if money.stopped_usd_per_hour is None
             else box.usd_per_hour - money.stopped_usd_per_hour
         ),
-        gpu_gone_break_even=_break_even(box, money, absence, steps),
+        gpu_gone_break_even=None if expired else _break_even(box, money, absence, steps),
+        wiped=box.wiped,
         plan=tuple(PlanStep(from_h=s.from_h, action=s.option.action) for s in plan),
         plan_usd=None if law is None else _finite(expected_usd(plan, law)),
         guarantee=guarantee,
@@ -106,7 +113,8 @@ def _plan(
     if absence.mean_hours is not None:
         # Only the mean: a fixed state costs the same under every law with that mean.
         return (Step(0.0, cheapest(options, absence.mean_hours)),), None
-    return steps, TWICE if all(o.half_life_h is None for o in options) else None
+    plain = all(o.half_life_h is None and o.until_h is None for o in options)
+    return steps, TWICE if plain else None
 
 
 def _with_expiries(plan: tuple[Step, ...], options: Sequence[Option]) -> tuple[Step, ...]:
@@ -114,18 +122,31 @@ def _with_expiries(plan: tuple[Step, ...], options: Sequence[Option]) -> tuple[S
     result: list[Step] = []
     destroy = next(option for option in options if option.action == "destroy")
     for place, step in enumerate(plan):
-        result.append(step)
         end = plan[place + 1].from_h if place + 1 < len(plan) else math.inf
-        until = step.option.until_h
-        if until is not None:
-            until -= min(MARGIN_H, MARGIN_SHARE * until)
-        if until is not None and until < end:
-            if step.from_h < until:
-                result.append(Step(until, destroy))
-            else:
-                result[-1] = Step(step.from_h, destroy)
-            break
+        at, option = step.from_h, step.option
+        while _ends_h(option) < end:
+            # Down to the next state that still holds the data, and only then to destroy.
+            if at < _ends_h(option):
+                result.append(Step(at, option))
+                at = _ends_h(option)
+            rate = option.usd_per_hour
+            holding = [o for o in options if o.undo and o.usd_per_hour < rate and _ends_h(o) > at]
+            option = min(holding, key=lambda o: o.usd_per_hour, default=destroy)
+            if option is destroy:
+                return (*result, Step(at, destroy))
+        result.append(Step(at, option))
     return tuple(result)
+
+
+def _ends_h(option: Option) -> float:
+    """Return when a state must be left: before its clock runs out, in time to save what is there.
+
+    A balance is taken as spent at this state's rate from the start: of what went before at a
+    higher rate, the margin has to take care.
+    """
+    if option.until_h is None:
+        return math.inf
+    return option.until_h - min(MARGIN_H, MARGIN_SHARE * option.until_h)
 
 
 def keep_until_h(options: Sequence[Option]) -> float:
@@ -170,8 +191,8 @@ def _verdict(
     money: Costs, plan: Sequence[Step], absence: Absence, tie: tuple[float, float] | None
 ) -> tuple[Option, str]:
     first = plan[0].option
-    hours = absence.hours
-    if hours is None:
+    hours = absence.hours if absence.hours is not None else absence.mean_hours
+    if hours is None or absence.never:
         if first.action == "keep" and len(plan) > 1 and plan[1].from_h > 0:
             minutes = plan[1].from_h * 60
             text = f"{minutes:.1f} min" if minutes < 60 else f"{plan[1].from_h:.1f} h"
@@ -183,7 +204,8 @@ def _verdict(
         if best.cost_usd(hours) - first.cost_usd(hours) <= min(
             TIE_SHARE * money.rebuild_usd, TIE_MOST_USD
         ):
-            return best, f"{hours:g} h away is a near tie: this can be undone, destroy cannot"
+            other = first.action.replace("-", " ")
+            return best, f"{hours:g} h away is a near tie: this can be undone, {other} cannot"
     return first, f"{hours:g} h away"
 
 
@@ -225,7 +247,7 @@ def _break_even(
     return gone_break_even(
         stopped_usd_per_hour=money.stopped_usd_per_hour,
         restart_usd=money.restart_usd + box.lost_usd,
-        rebuild=money.rebuild_usd + box.upload_usd,
+        rebuild=money.rebuild_usd + box.upload_usd + box.lost_usd,
         gone_usd=box.gone_usd,
         away_h=hours,
     )
@@ -270,4 +292,18 @@ def refuse_guest_shutdown(provider: str, state: str) -> None:
     raise LimitError(
         f"a shutdown from inside the machine does not end the bill at {provider} ({state})",
         hint="use the provider's own stop, then read its state again",
+    )
+
+
+def seen_as(advice: Advice, state: str) -> Advice:
+    """Return the advice for a box that was looked at: money decides only over an idle one."""
+    if state in ("idle", "crashed"):
+        return advice
+    stops = [o.action for o in advice.options if o.action not in NOT_STOPS]
+    now, why = {
+        "busy": ("keep", "the box is busy"),
+        "hung": (stops[0] if stops else "keep", "it bills and does not move: look at it first"),
+    }.get(state, ("unknown", "whether the box is idle is not known: no reason to act"))
+    return advice.model_copy(
+        update={"advice": now, "why": why, "plan": (), "once_idle": advice.advice, "flips": ()}
     )

@@ -5,18 +5,19 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from costplan.billing import hourly_usd
 from costplan.units import GB_PER
 
 if TYPE_CHECKING:
     from costplan.records.idle import StopAction
-    from costplan.records.providers import ActionName, Meter, Provider
+    from costplan.records.providers import ActionName, Meter, Provider, State
 
 _NAMES: Final[dict[ActionName, StopAction]] = {
     "api_stop": "stop",
     "deallocate": "deallocate",
     "pause": "pause",
     "hibernate": "hibernate",
-    "shelve": "stop",
+    "shelve": "shelve",
 }
 
 
@@ -36,6 +37,13 @@ class StopFacts(NamedTuple):
     rebuilds: bool
     """True where the way back takes image pull and install again."""
     warnings: tuple[str, ...]
+    unknown: bool = False
+    """True where nobody says what a stop bills."""
+    wiped: tuple[str, ...] = ()
+    other_usd_per_hour: Decimal = Decimal(0)
+    """Of addresses and fees of a stopped box."""
+    has_disk: bool = True
+    """False where a stopped box has no disk that bills."""
 
 
 def stop_facts(provider: Provider) -> StopFacts:
@@ -46,7 +54,10 @@ def stop_facts(provider: Provider) -> StopFacts:
     action = terms.action
     why = _why_not(provider)
     if why is not None or action is None:
-        return StopFacts(None, why, None, False, month, None, None, False, warnings(provider))
+        return StopFacts(
+            None, why, None, False, month, None, None, False, warnings(provider),
+            unknown=terms.supported is None,
+        )  # fmt: skip
     stopped_disk = provider.meter("disk", provider.actions[action].state)
     running_disk = provider.meter("disk")
     return StopFacts(
@@ -57,9 +68,33 @@ def stop_facts(provider: Provider) -> StopFacts:
         month_hours=stopped_disk.month_hours if stopped_disk is not None else month,
         expires_hours=terms.max_stopped_hours,
         restart_minutes=terms.restart_minutes,
-        rebuilds=any("container" in part for part in terms.wiped),
-        warnings=warnings(provider),
+        rebuilds=any("container" in part or "/root" in part for part in terms.wiped),
+        warnings=(*warnings(provider), *_beside(provider, action)),
+        wiped=terms.wiped,
+        other_usd_per_hour=_other_usd_per_hour(provider, provider.actions[action].state),
+        has_disk=stopped_disk is not None,
     )
+
+
+def _others(provider: Provider, state: State) -> list[Meter]:
+    """Return the addresses and fees that surely bill in `state`."""
+    return [m for m in provider.meters if m.kind in ("public_ip", "fee") and state in m.states]
+
+
+def _other_usd_per_hour(provider: Provider, state: State) -> Decimal:
+    prices = (hourly_usd(meter, Decimal(1)) for meter in _others(provider, state))
+    return sum((price[1] for price in prices if price is not None), Decimal(0))
+
+
+def _beside(provider: Provider, action: ActionName) -> list[str]:
+    """Return how the stop is called, and what else bills then at a price that nobody states."""
+    done = provider.actions[action]
+    said = [f"the stop of {provider.name} is: {done.call}"] if done.call else []
+    for meter in _others(provider, done.state):
+        if hourly_usd(meter, Decimal(1)) is None:
+            what = meter.kind.replace("_", " ")
+            said.append(f"stopped at {provider.name}, {what} bills on at a price nobody states")
+    return said
 
 
 def per_gb_month(meter: Meter) -> Decimal | None:

@@ -87,7 +87,7 @@ def vast_offer(item: dict[str, Any], *, catalog: Catalog, now: datetime) -> Offe
 def _count(item: dict[str, Any]) -> int | None:
     """Return the number of GPUs, 1 where it is not said; None where it is no whole number."""
     value = item.get("num_gpus")
-    if value is None or value == 0 or value == "":
+    if value is None or value == "":
         return 1
     amount = _amount(item, "num_gpus")
     return int(amount) if amount is not None and amount == amount.to_integral_value() else None

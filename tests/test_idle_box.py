@@ -67,11 +67,13 @@ def test_a_busy_box_says_what_finishing_costs_and_what_stopping_loses(
     done = run(*BOX, "--run", str(tmp_path), "--back-in", "10h")
     assert "finishing takes 2.00 h and costs $2.00" in done.out  # 2 h x 1 $/h
     assert "stopping now loses 10.0 min of work, $0.17" in done.out  # 1/6 h x 1 $/h
-    assert "keep it on" in done.out
+    assert "KEEP: the box is busy; once it is idle, stop: " in done.out
     assert done.code == 0
 
 
-@pytest.mark.parametrize(("state", "code"), [("busy", 12), ("idle", 10), ("unknown", 3)])
+@pytest.mark.parametrize(
+    ("state", "code"), [("busy", 12), ("idle", 10), ("crashed", 10), ("hung", 10), ("unknown", 3)]
+)
 def test_the_exit_code_follows_the_box_before_the_money(
     state: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,3 +160,15 @@ def test_a_manifest_older_than_its_folder_is_no_verified_copy(tmp_path: Path) ->
 
 def test_a_destroy_in_the_plan_asks_for_a_verified_copy() -> None:
     assert "before a destroy: a verified copy" in run(*BOX).out
+
+
+@pytest.mark.parametrize(
+    ("state", "advice"), [("busy", "keep"), ("hung", "stop"), ("unknown", "unknown")]
+)
+def test_a_box_that_is_not_idle_is_never_advised_to_be_destroyed(
+    state: str, advice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say(monkeypatch, state=state)
+    words = [*BOX, "--run", str(tmp_path), "--back-in", "90d", "--format", "json"]
+    body = json.loads(run(*words).out)
+    assert (body["advice"], body["plan"], body["once_idle"]) == (advice, [], "destroy")

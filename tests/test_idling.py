@@ -65,7 +65,8 @@ def plan_of(advice: Advice) -> list[tuple[float, str]]:
         # a new box at half the price: 0.25 x 1.7414 + 0.11 = 0.54535; (0.54535 - 0.116093)/S
         ({"rebuild_usd_per_hour": Decimal("1.7414")}, 2.04, 6.18),
         ({"upload_usd": Decimal("0.50")}, 2.04, 19.65),  # 1.364607/0.0694444
-        ({"lost_usd": Decimal("0.50")}, 10.83, 5.25),  # 0.616093: /3.413356; 0.364607/0.0694444
+        # a destroy loses the same work: 0.616093/3.413356; the border between them stays
+        ({"lost_usd": Decimal("0.50")}, 10.83, 12.45),
         ({"gone_share": 0.1, "gone_usd": Decimal("0.5")}, 4.44, 10.49),
         ({"month_hours": Decimal(730)}, 2.04, 12.62),  # 0.864607/0.0684932
         ({"stopped_storage_usd_per_gb_month": Decimal("0.40")}, 2.08, 6.23),
@@ -159,7 +160,9 @@ def test_a_near_tie_is_where_the_last_state_that_can_be_undone_ends() -> None:
         (0.03, "keep", "0.1045"),
         (4, "stop", "0.3939"),
         (12.45, "stop", "0.9807"),
-        (12.46, "destroy", "0.9807"),
+        (12.46, "stop", "0.9807"),  # a near tie, up to 12.45 + 0.09807/0.0694444 = 13.86 h
+        (13.85, "stop", "0.9807"),
+        (13.87, "destroy", "0.9807"),
     ],
 )
 def test_of_a_mean_alone_the_cheapest_single_state_is_kept(
@@ -183,12 +186,13 @@ def test_a_mean_with_a_chance_of_never_has_a_day_on_which_to_destroy() -> None:
 @pytest.mark.parametrize(
     ("count", "plan"),
     [
-        # All came back after half an hour: the history alone says stop now, destroy at 0.5 h.
-        # Fewer than 10: not before 1/4 of 2.04 min and 12.4503 h; fewer than 20: 1/8.
-        (9, [(0, "keep"), (0.009, "stop"), (3.113, "destroy")]),
-        (10, [(0, "keep"), (0.004, "stop"), (1.556, "destroy")]),
-        (19, [(0, "keep"), (0.004, "stop"), (1.556, "destroy")]),
-        (20, [(0, "stop"), (0.5, "destroy")]),
+        # All came back after half an hour: stop now. Of later than that the history says nothing,
+        # so the money's border of 12.4503 h stays. Fewer than 10: not before 1/4 of 2.04 min; fewer
+        # than 20: 1/8.
+        (9, [(0, "keep"), (0.009, "stop"), (12.45, "destroy")]),
+        (10, [(0, "keep"), (0.004, "stop"), (12.45, "destroy")]),
+        (19, [(0, "keep"), (0.004, "stop"), (12.45, "destroy")]),
+        (20, [(0, "stop"), (12.45, "destroy")]),
     ],
 )
 def test_a_short_history_is_believed_only_near_the_borders(

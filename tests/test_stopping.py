@@ -25,8 +25,8 @@ STOPS: list[tuple[str, str, int | None, int | None]] = [
     ("aws", "stop", 730, None),
     ("gcp", "stop", 730, None),
     ("scaleway", "stop", 730, None),  # its power-off archives
-    ("tensordock", "stop", 730, None),  # shelving; its plain stop keeps the GPU
-    ("immers", "stop", 730, None),
+    ("tensordock", "shelve", 730, None),  # shelving; its plain stop keeps the GPU
+    ("immers", "shelve", 730, None),
     ("nebius", "stop", 730, None),
     ("azure", "deallocate", 730, None),
     ("hyperstack", "hibernate", 730, None),

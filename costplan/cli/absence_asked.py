@@ -38,6 +38,8 @@ def absence_of(
     ways = [back_in, back_at, mean, history]
     if sum(way is not None for way in ways) > 1:
         raise InputError("say the absence once: --back-in, --back-at, --mean or --history")
+    if never is not None and (back_in is not None or back_at is not None):
+        raise InputError("--never beside --back-in or --back-at: you come back or you do not")
     chance = 0.0 if never is None else share(never, "--never")
     if back_in is not None:
         hours = duration_s(back_in, "--back-in") / 3_600

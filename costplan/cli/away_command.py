@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from costplan.cli.streams import write
+from costplan.errors import InputError
 
 
 def away(
@@ -38,6 +39,12 @@ def back(
 
     from costplan.ledger import open_ledger
 
+    if failed and kept:
+        raise InputError("--failed and --kept: a box that was never stopped has not failed")
+    if provider is not None:
+        from costplan import catalog
+
+        provider = catalog.load(catalog.folder()).provider_key(provider)
     now = datetime.now(tz=timezone.utc)
     with open_ledger() as ledger:
         ledger.back(box, now, failed=failed, provider=provider, restarted=not kept)

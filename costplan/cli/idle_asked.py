@@ -97,21 +97,47 @@ def advised(asked: IdleAsked, *, now: datetime) -> tuple[Advice, list[str]]:
         history=asked.history,
         never=asked.never,
     )
+    _checked(box, fields, facts)
     notices = [Notice(kind="stop", text=text) for text in (facts.warnings if facts else ())]
     if facts is not None and facts.why_not is not None:
         notices.insert(0, Notice(kind="stop", text=facts.why_not))
-    if box.stop is not None and stopped_usd_per_hour(box) is None:
-        text = "a stop is left out, the price of its disk is not known: give --storage-price"
-        notices.insert(0, Notice(kind="stop", text=text))
     return advise(box, absence, assumed=assumed, notices=notices), said
 
 
+def _checked(box: IdleBox, fields: dict[str, Any], facts: StopFacts | None) -> None:
+    """Refuse to advise where what a stop bills is not known: destroying might be dearer.
+
+    Raises:
+        UnknownError: The disk's size or price, or the provider's terms, are not known.
+        InputError: The disk alone would cost more than the whole rate.
+    """
+    if box.stop is not None and "disk_gb" not in fields:
+        raise UnknownError(
+            "the size of the disk is not known, and a stopped box bills it",
+            hint="give --disk GB, or --disk 0",
+        )
+    if box.stop is not None and stopped_usd_per_hour(box) is None:
+        raise UnknownError(
+            "what the stopped box bills is not known: its disk has no stated price",
+            hint="give --storage-price, or --stopped-storage-price where it differs",
+        )
+    if facts is not None and facts.unknown and box.stop is None:
+        raise UnknownError(
+            f"{facts.why_not}: destroying it might be the dearer choice",
+            hint="see what a stopped box bills there, then give --stopped-storage-price without "
+            "--provider",
+        )
+    running = box.disk_gb * (box.storage_usd_per_gb_month or Decimal(0)) / box.month_hours
+    if running > box.usd_per_hour:
+        raise InputError(
+            f"the disk alone bills ${running:.4f}/h, more than the rate of ${box.usd_per_hour}",
+            hint="--rate is the whole running rate, disk included",
+        )
+
+
 def _say_assumed(fields: dict[str, Any], assumed: list[str]) -> None:
-    if fields.get("stop", "stop") is not None:
-        if "restart_minutes" not in fields:
-            assumed.append(f"restart {RESTART_MINUTES:g} minutes, the job running again: not given")
-        if "disk_gb" not in fields:
-            assumed.append("no disk that bills while stopped: --disk not given")
+    if fields.get("stop", "stop") is not None and "restart_minutes" not in fields:
+        assumed.append(f"restart {RESTART_MINUTES:g} minutes, the job running again: not given")
     if "month_hours" not in fields:
         assumed.append("month of 730 hours: not given")
 
@@ -128,10 +154,13 @@ def _from_file(asked: IdleAsked) -> dict[str, Any]:
 
 
 def _facts(asked: IdleAsked, saved: str | None) -> StopFacts | None:
-    named = asked.provider or (asked.offer.split("/", 1)[0] if asked.offer else saved)
+    offered = asked.offer.split("/", 1)[0] if asked.offer else None
+    named = asked.provider or offered or saved
     if named is None:
         return None
     catalog = catalogs.load(catalogs.folder(asked.pricing))
+    if offered is not None and catalog.provider_key(named) != offered:
+        raise InputError(f"--offer is of {offered}, --provider says {named}")
     return stop_facts(catalog.providers[catalog.provider_key(named)])
 
 
@@ -143,6 +172,8 @@ def _from_offer(asked: IdleAsked, fields: dict[str, Any]) -> None:
     if entry is None:
         raise InputError(f"no offer {asked.offer!r} in the price folder")
     price = entry.prices[-1]
+    if catalog.providers[asked.offer.split("/", 1)[0]].kind == "serverless":
+        raise InputError(f"{asked.offer} is serverless: there is no box to keep or stop")
     if price.usd_per_hour is None:
         raise UnknownError(f"{asked.offer} has no on-demand price")
     fields["usd_per_hour"] = price.usd_per_hour
@@ -215,6 +246,11 @@ def _from_facts(facts: StopFacts, fields: dict[str, Any], assumed: list[str]) ->
         fields["stop"], fields["no_stop"] = None, facts.why_not
         return
     fields.setdefault("stop", facts.action)
+    fields.setdefault("wiped", facts.wiped)
+    fields.setdefault("stopped_other_usd_per_hour", facts.other_usd_per_hour)
+    if not facts.has_disk:
+        fields.setdefault("disk_gb", Decimal(0))
+        fields.setdefault("stopped_storage_usd_per_gb_month", Decimal(0))
     own = not facts.own_stopped_price and "storage_usd_per_gb_month" in fields
     for key, value in (
         ("month_hours", facts.month_hours),
@@ -234,7 +270,7 @@ def _from_ledger(asked: IdleAsked, fields: dict[str, Any], assumed: list[str]) -
     if asked.no_ledger or "gone_share" in fields or not ledger.default_path().exists():
         return
     with ledger.open_ledger() as kept:
-        tries = kept.restarts(asked.provider)
+        tries = kept.restarts(provider_key(asked.provider or fields.get("provider"), asked))
     if tries.attempts:
         # Beta posterior with a flat prior: (1 + failures) / (2 + attempts).
         fields["gone_share"] = (1 + tries.failures) / (2 + tries.attempts)
@@ -242,6 +278,14 @@ def _from_ledger(asked: IdleAsked, fields: dict[str, Any], assumed: list[str]) -
             f"GPU gone {fields['gone_share']:.0%}: {tries.failures} of {tries.attempts} recorded "
             "restarts failed (--gpu-gone to say otherwise, --no-ledger to ignore)"
         )
+
+
+def provider_key(name: str | None, asked: IdleAsked) -> str | None:
+    """Return the price folder's key of the provider `name`, or of the one of `--offer`."""
+    named = name or (asked.offer.split("/", 1)[0] if asked.offer else None)
+    if named is None:
+        return None
+    return catalogs.load(catalogs.folder(asked.pricing)).provider_key(named)
 
 
 def _keep_data(asked: IdleAsked, fields: dict[str, Any]) -> None:

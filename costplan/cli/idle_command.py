@@ -155,8 +155,10 @@ def idle(
     verdict = None
     if run or ssh:
         from costplan.cli.looks import lines, seen
+        from costplan.idling import seen_as
 
         verdict = seen(run or [], ssh)
+        advice = seen_as(advice, verdict.state)
         said = [*lines(verdict, advice.options[0].usd_per_hour), *said]
     if format_ is Format.json:
         write(advice_json(advice, said=said, asked=asked.echoed(), verdict=verdict))
@@ -166,7 +168,5 @@ def idle(
     sys.stdout.flush()
     if verdict is not None and verdict.state == "unknown":
         raise typer.Exit(UnknownError.exit_code)
-    if exit_code and verdict is not None and verdict.state == "busy":
-        raise typer.Exit(CODES["keep"])
     if exit_code:
         raise typer.Exit(CODES.get(advice.advice, STOP_CODE))

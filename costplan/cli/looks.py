@@ -59,7 +59,7 @@ def lines(verdict: Verdict, usd_per_hour: Decimal) -> list[str]:
         said.append(f"  stopping now loses {verdict.lost_s / 60:.1f} min of work, ${usd(cost)}")
     said += [f"  note: {note}" for note in verdict.notes]
     if verdict.state == "busy":
-        said.append("  keep it on; what follows holds once it is idle")
+        said.append("  keep it on: what follows in money holds once it is idle")
     elif verdict.state == "hung":
         said.append("  it bills and does not move: look at it, then stop it")
     elif verdict.state == "unknown":

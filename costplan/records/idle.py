@@ -13,7 +13,7 @@ from costplan.records.results import Notice
 AwayHours = Annotated[Number, Field(ge=0, le=1_000_000)]
 Minutes = Annotated[Number, Field(ge=0, le=100_000)]
 Chance = Annotated[Number, Field(ge=0, le=1)]
-StopAction = Literal["stop", "pause", "hibernate", "deallocate"]
+StopAction = Literal["stop", "pause", "hibernate", "deallocate", "shelve"]
 
 
 class KeptData(Record):
@@ -36,6 +36,10 @@ class IdleBox(Record):
     storage_usd_per_gb_month: Price | None = None
     stopped_storage_usd_per_gb_month: Price | None = None
     """Where it differs from the running price."""
+    stopped_other_usd_per_hour: Price = Decimal(0)
+    """What else bills while stopped: an address, a fee."""
+    wiped: tuple[str, ...] = ()
+    """What a stop loses."""
     month_hours: Annotated[Amount, Field(ge=600, le=760)] = Decimal(730)
     provider: str | None = None
     stop: StopAction | None = "stop"
@@ -125,6 +129,10 @@ class Advice(Record):
     saved_usd_per_hour: Decimal | None
     """By stopping rather than keeping."""
     gpu_gone_break_even: float | None
+    wiped: tuple[str, ...] = ()
+    """What a stop loses: to be copied first."""
+    once_idle: str | None = None
+    """The advice in money, where the box was looked at and is not idle."""
     plan: tuple[PlanStep, ...]
     plan_usd: float | None
     """Expected under the law."""

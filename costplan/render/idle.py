@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # /1 2026-11: first form.
 IDLE_SCHEMA: Final = "costplan.idle/1"
+NOT_STOPS: Final = ("keep", "keep-data", "destroy")
 PLOT_WIDTH: Final = 60
 PLOT_HEIGHT: Final = 12
 MINUTES_BELOW_H: Final = 1.0
@@ -50,6 +51,8 @@ def advice_text(advice: Advice, *, said: Sequence[str], now: datetime) -> str:
             f"(stopped ${advice.stopped_usd_per_hour:.6f}/h)"
         )
     lines.append(_plan(advice, now))
+    if advice.wiped and any(o.action not in NOT_STOPS for o in advice.options):
+        lines.append(f"  before a stop: copy what is on {', '.join(advice.wiped)}: it is wiped")
     if any(step.action in ("destroy", "keep-data") for step in advice.plan):
         lines.append(
             "  before a destroy: a verified copy (costplan idle copy make DIR -o FILE, then "
@@ -61,6 +64,10 @@ def advice_text(advice: Advice, *, said: Sequence[str], now: datetime) -> str:
 
 
 def _verdict(advice: Advice) -> str:
+    if advice.once_idle is not None:
+        once = advice.once_idle.replace("-", " ")
+        costs = " | ".join(_cost(option, advice.away_h) for option in advice.options)
+        return f"{advice.advice.upper()}: {advice.why}; once it is idle, {once}: {costs}"
     costs = " | ".join(_cost(option, advice.away_h) for option in advice.options)
     return f"{advice.advice.upper().replace('-', ' ')} {advice.why}: {costs}"
 
@@ -83,18 +90,19 @@ def _borders(advice: Advice) -> str:
         text += f"; destroy is cheapest from {span(destroy)}"
     if advice.near_tie_h is not None:
         low, high = advice.near_tie_h
-        text += f"; near tie {span(low)} - {span(high)}: stop can be undone, destroy cannot"
+        text += f"; near tie {span(low)} - {span(high)}"
+        text += "" if advice.wiped else ": stop can be undone, destroy cannot"
     return text
 
 
 def _plan(advice: Advice, now: datetime) -> str:
-    if advice.away_h is not None and len(advice.plan) == 1:
+    if not advice.plan or (advice.away_h is not None and len(advice.plan) == 1):
         return ""
     steps = []
     for step in advice.plan:
         when = "now" if step.from_h == 0 else f"after {span(step.from_h)}"
         if step.from_h:
-            when += f" ({now + timedelta(hours=min(step.from_h, 1e6)):%a %Y-%m-%d %H:%M})"
+            when += f" ({_later(now, step.from_h):%a %Y-%m-%d %H:%M})"
         steps.append(f"{step.action.replace('-', ' ')} {when}")
     text = f"  plan if nobody comes back: {', '.join(steps)}"
     if advice.guarantee is not None:
@@ -102,6 +110,13 @@ def _plan(advice: Advice, now: datetime) -> str:
     if advice.plan_usd is not None and math.isfinite(advice.plan_usd):
         text += f"; expected ${advice.plan_usd:.2f}"
     return text
+
+
+def _later(now: datetime, hours: float) -> datetime:
+    """Return the time of day it will be then, with the offset that holds then."""
+    then = now + timedelta(hours=min(hours, 1e6))
+    same_zone = now.utcoffset() == now.replace(tzinfo=None).astimezone().utcoffset()
+    return then.astimezone() if same_zone else then
 
 
 def plot_text(advice: Advice) -> str:
