@@ -7,16 +7,19 @@ that are shown are priced exactly.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
+from costplan.billing import unit_amount
 from costplan.phases import plan
-from costplan.rates import Machine, Refused, rates
+from costplan.rates import Machine, Refused, hourly_price, rates
 from costplan.transfers import DOWN_MBIT, ORIGIN_MBIT, UP_MBIT
 from costplan.units import MBIT_PER_GB, US_PER_HOUR, US_PER_S
 
 if TYPE_CHECKING:
     from costplan.itemise import Common
     from costplan.records.offers import Offer, Pricing
+    from costplan.records.providers import MeterKind, State
     from costplan.work import Work
 
 
@@ -28,6 +31,19 @@ class Glimpse(NamedTuple):
     usd: float
     hours: float
     """Until the result is uploaded."""
+
+
+class Beside(NamedTuple):
+    """CPU, RAM, an address or a fee that bills beside the GPU."""
+
+    kind: MeterKind
+    us: int
+    """Without transfers."""
+    moving: bool
+    """Whether it bills during them; `pull`: during that of the image."""
+    pull: bool
+    usd_per_hour: float
+    """Of one core, GB or piece."""
 
 
 class Kind(NamedTuple):
@@ -53,21 +69,22 @@ class Kind(NamedTuple):
     """The provider's, or what others ask."""
     month_hours: float
     disk_gb: float
+    beside: tuple[Beside, ...]
+    cores: float
+    """Where the offer states none; as is the next."""
+    ram_gb: float
 
 
 def kind_of(machine: Machine, shared: Common, work: Work) -> Kind | None:
     """Return the kind of `machine`, or None where its offers must be priced in full.
 
-    In full: where something bills beside GPU, disk and traffic, where least charges or caps hold,
-    or where interruptions cost what the line makes them cost.
+    In full: where least charges, caps, tiers or volumes hold, or where interruptions cost what the
+    line makes them cost.
     """
     meters, provider, frame = shared.meters, shared.meters.provider, shared.frame
     rounding = provider.rounding
     plain = not (
-        meters.cpu
-        or meters.ram
-        or meters.pieces
-        or rounding.minimum_usd
+        rounding.minimum_usd
         or rounding.month_cap_hours
         or (frame.interruptible and not (provider.spot and provider.spot.disk_kept))
         or work.dataset_from == "volume"
@@ -85,6 +102,9 @@ def kind_of(machine: Machine, shared: Common, work: Work) -> Kind | None:
     extra = [p for p in done.moving if p.part == "interruptions"]
     stretched = sum(p.us[1] for p in extra)
     pull = next((p for p in done.moving if p.name == "image pull"), None)
+    beside = _beside(shared, stretched, pull.state if pull else None)
+    if beside is None:
+        return None
     uploads = [work.checkpoint_gb.scaled(n).expected for n in (work.pushes, work.runs) if n]
     line = {"hub": float("inf"), "home": work.home_mbit_per_s.expected}
     return Kind(
@@ -106,7 +126,28 @@ def kind_of(machine: Machine, shared: Common, work: Work) -> Kind | None:
         disk_usd_per_gb_hour=float(found.disk.usd.expected),
         month_hours=float(found.month_hours),
         disk_gb=float(machine.disk_gb),
+        beside=beside,
+        cores=work.cores * machine.offer.count,
+        ram_gb=work.ram_gb * machine.offer.count,
     )
+
+
+def _beside(shared: Common, stretched_us: int, pull: State | None) -> tuple[Beside, ...] | None:
+    """Return what bills beside the GPU, or None where its price depends on how much there is."""
+    meters, found = shared.meters, []
+    for meter in (meters.cpu, meters.ram, *meters.pieces):
+        if meter is None:
+            continue
+        one = unit_amount(meter, Decimal(1)) if meter.kind == "ram" else Decimal(1)
+        price = hourly_price(meters, meter, one, each_of=Decimal(1))
+        if meter.tiers or meter.sizes_gb or meter.free or price is None:
+            return None
+        counts = meters.beside_counts[meter.kind]
+        running = "running" in counts
+        us = shared.beside_us[meter.kind][1] + (stretched_us if running else 0)
+        usd = float(price.usd.expected)
+        found.append(Beside(meter.kind, us, running, pull in counts, usd))
+    return tuple(found)
 
 
 def glimpse(kind: Kind, offer: Offer, pricing: Pricing) -> Glimpse | None:
@@ -138,5 +179,13 @@ def glimpse(kind: Kind, offer: Offer, pricing: Pricing) -> Glimpse | None:
         + kind.in_gb * (kind.ingress_usd_per_gb if ingress is None else float(ingress))
         + kind.out_gb * (kind.egress_usd_per_gb if egress is None else float(egress))
     )
+    for each in kind.beside:
+        us = each.us + (moving_us if each.moving else 0) + (pull_us if each.pull else 0)
+        amount = 1.0
+        if each.kind == "cpu":
+            amount = offer.vcpus or kind.cores
+        elif each.kind == "ram":
+            amount = offer.ram_gb or kind.ram_gb
+        usd += us / US_PER_HOUR * amount * each.usd_per_hour
     hours = (kind.useful_us + moving_us + pull_us) / US_PER_HOUR
     return Glimpse(offer, pricing, usd, hours)
