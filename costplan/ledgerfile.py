@@ -126,7 +126,13 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Make the tables where there are none; what is acknowledged is on disk from here on."""
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA synchronous = FULL")
-    if not _is_ours(connection, path):
+    # One reading for all three numbers: another process may be making the tables now.
+    connection.execute("BEGIN")
+    try:
+        is_ours = _is_ours(connection, path)
+    finally:
+        connection.execute("ROLLBACK")
+    if not is_ours:
         with writing(connection, path) as cursor:
             if not _is_ours(connection, path):  # another one may have been faster
                 for statement in TABLES:

@@ -21,6 +21,7 @@ def _printed(code: str, names: dict[str, Any], where: str) -> str:
     return out.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_prints_what_is_saved_in_it(
     path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest

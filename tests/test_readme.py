@@ -35,6 +35,8 @@ def _run(command: str) -> str:
     return "".join(line.rstrip() + "\n" for line in done.stdout.splitlines())
 
 
+pytestmark = pytest.mark.slow  # each transcript is a process of its own
+
 BLOCKS = [
     (found["command"], found["output"]) for found in _BLOCK.finditer(README.read_text("utf-8"))
 ]

@@ -71,6 +71,7 @@ def test_what_a_terminal_would_act_on_is_shown_as_an_escape(text: str, shown: st
     assert visible(text) == shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("explain", [False, True])
 def test_the_texts_of_an_offer_reach_no_terminal_raw(offers: Path, *, explain: bool) -> None:
     sku = f"{OFFER['sku']}{ESCAPE}"
@@ -83,6 +84,7 @@ def test_the_texts_of_an_offer_reach_no_terminal_raw(offers: Path, *, explain: b
     assert not {b"\x1b", b"\x07"} & {bytes([c]) for c in done.stdout + done.stderr}
 
 
+@pytest.mark.slow
 def test_an_error_about_such_a_text_is_no_better_way_in(offers: Path) -> None:
     text = offers.read_text(encoding="utf-8").replace('"RTX-4090"', '"RTX\\u001b[2J"')
     offers.write_text(text, encoding="utf-8")
@@ -95,6 +97,7 @@ def test_an_error_about_such_a_text_is_no_better_way_in(offers: Path) -> None:
 # --- streams --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", ["table", "json", "csv"])
 @pytest.mark.parametrize(
     ("to", "said"),
@@ -109,6 +112,7 @@ def test_an_answer_that_cannot_be_written_ends_with_2(to: str, said: bytes, form
     assert done.stderr == said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", ["2>&-", "2>/dev/full"])
 def test_nobody_who_hears_the_notices_is_no_error(to: str) -> None:
     plain = shell(f"{PROGRAM} estimate {JOB}")
@@ -118,12 +122,14 @@ def test_nobody_who_hears_the_notices_is_no_error(to: str) -> None:
     assert (wrong.returncode, wrong.stdout, wrong.stderr) == (2, b"", b"")
 
 
+@pytest.mark.slow
 def test_a_job_from_a_closed_input_ends_with_2() -> None:
     done = shell(f"{PROGRAM} estimate - <&-")
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr == b"error: standard input is closed\n"
 
 
+@pytest.mark.slow
 def test_what_an_encoding_lacks_is_written_as_an_escape(tmp_path: Path) -> None:
     path = tmp_path / "offers.jsonl"
     path.write_text(json.dumps({**OFFER, "region": "Zürich"}) + "\n", encoding="utf-8")
