@@ -18,7 +18,6 @@ from costplan.advisor import (
     learned,
 )
 from costplan.boxcosts import Costs, costs
-from costplan.errors import LimitError
 from costplan.records.idle import Advice, OptionCost, PlanStep
 from costplan.units import decimal
 
@@ -281,18 +280,6 @@ def flips(box: IdleBox, absence: Absence, now: Option) -> tuple[str, ...]:
         ):
             found.append(f"{text}: destroy after {border:.1f} h instead of {here:.1f} h")
     return tuple(found)
-
-
-def refuse_guest_shutdown(provider: str, state: str) -> None:
-    """Raise because a shutdown from inside leaves the meter running.
-
-    Raises:
-        LimitError: Always.
-    """
-    raise LimitError(
-        f"a shutdown from inside the machine does not end the bill at {provider} ({state})",
-        hint="use the provider's own stop, then read its state again",
-    )
 
 
 def seen_as(advice: Advice, state: str) -> Advice:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 from bills.samples import meter, provider
 
-from costplan.errors import LimitError
-from costplan.idling import refuse_guest_shutdown
 from costplan.stopping import stop_facts, warnings
 
 if TYPE_CHECKING:
@@ -129,14 +127,6 @@ def test_what_looks_like_a_stop_and_is_none_is_said(name: str, part: str, shippe
 @pytest.mark.parametrize("name", ["aws", "gcp", "vast", "runpod-secure", "paperspace"])
 def test_a_shutdown_that_ends_the_bill_is_not_warned_of(name: str, shipped: Catalog) -> None:
     assert not [w for w in warnings(shipped.providers[name]) if "end the bill" in w]
-
-
-def test_a_guest_shutdown_is_refused_with_what_to_do_instead() -> None:
-    with pytest.raises(LimitError, match="does not end the bill at Scaleway") as err:
-        refuse_guest_shutdown("Scaleway", "stopped_allocated")
-    assert err.value.exit_code == 4
-    assert err.value.hint is not None
-    assert "provider's own stop" in err.value.hint
 
 
 @pytest.mark.parametrize(
