@@ -27,8 +27,10 @@ LAYERS: list[set[str]] = [
     {"box.checkpoints", "box.gather", "box.listings", "box.load"},
     {"box.statusfile", "box.owners", "ledger"},
     {"box.folders", "box.progress", "box.runs"},
-    {"box.manifests", "box.signals", "box.uncopied", "box.remarks"},
+    {"box.since", "box.signals", "box.uncopied", "box.remarks"},
+    {"box.manifests"},
     {"box.copies", "box.verdict"},
+    {"box.gate"},
     {"catalog"},
     {"billing", "predict", "work", "advisor", "seen"},
     {"states", "disk", "unpriced", "interruptions"},
@@ -60,7 +62,7 @@ PURE = [
     *("records.jobs", "records.offers", "records.providers", "records.record", "records.results"),
     *("records.signals", "stopping", "errors", "boxcosts", "glimpse", "box.tables"),
     *("box.statusfile", "box.runs", "box.timeline", "box.load", "box.owners", "box.progress"),
-    *("box.remarks", "box.verdict"),
+    *("box.remarks", "box.since", "box.verdict"),
 ]
 IMPURE_MODULES = {
     *("os", "pathlib", "shutil", "tempfile", "glob", "io", "fileinput"),  # the disk

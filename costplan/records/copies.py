@@ -153,15 +153,21 @@ class CopyReport(Record):
 
     def reasons(self) -> list[str]:
         """Return why this copy does not count; nothing where it does."""
+        return [*self.flaws(), *(f"{each.path}: {each.why}" for each in self.findings())]
+
+    def flaws(self) -> list[str]:
+        """Return what is wrong with the copy as a whole."""
         found = []
         if self.itself:
             found.append(f"{self.against} is the folder itself, not a copy of it")
         if not self.verified:
             found.append("nothing is verified")
-        found += [f"{path}: missing{self._near(path)}" for path in self.missing]
-        for each in (*self.different, *self.broken, *self.unverifiable):
-            found.append(f"{each.path}: {each.why}")
         return found
+
+    def findings(self) -> list[Finding]:
+        """Return each file that does not count as copied, and why."""
+        missing = [Finding(path=path, why=f"missing{self._near(path)}") for path in self.missing]
+        return [*missing, *self.different, *self.broken, *self.unverifiable]
 
     def _near(self, path: str) -> str:
         near = [f"{each.found} ({each.how})" for each in self.near_names if each.path == path]

@@ -1,0 +1,300 @@
+"""The gate before a destroy: is everything of the box in another place, as far as anyone can see?
+
+What cannot be looked at is a refusal, never a pass.
+"""
+
+from __future__ import annotations
+
+import stat
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from costplan.box import copies, folders, since
+from costplan.errors import CostplanError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from costplan.records.copies import CopyReport, Left, Manifest
+    from costplan.records.signals import Snapshot
+
+MOST_NAMED: Final = 20
+"""Reasons of one kind that are named; the rest are counted."""
+
+# ValueError and RuntimeError are what paths of no machine and circles of links raise.
+_NOT_SEEN: Final = (CostplanError, OSError, ValueError, RuntimeError)
+
+T = TypeVar("T")
+
+
+class Gate(NamedTuple):
+    """Why a box must not be destroyed; nothing in `refusals` is the only pass."""
+
+    refusals: tuple[str, ...]
+    notes: tuple[str, ...]
+    """What a person should read before and that refuses nothing."""
+    verified_files: int
+    verified_bytes: int
+    made_at: datetime | None
+    """When the manifest was begun."""
+
+    @property
+    def passes(self) -> bool:
+        """True where nothing speaks against the destroy."""
+        return not self.refusals
+
+
+class _Asked(NamedTuple):
+    """What the gate is asked, with the manifest read."""
+
+    copy: Path
+    copied_to: Path
+    manifest: Manifest
+    snapshot: Snapshot | None
+    looked_here: bool
+    box_running: bool
+    now: datetime
+    leave_behind: bool
+
+
+class _Said(NamedTuple):
+    """What one of the looks says."""
+
+    refusals: list[str]
+    notes: list[str]
+
+
+def gate(
+    copy: Path | None,
+    copied_to: Path | None,
+    *,
+    snapshot: Snapshot | None,
+    looked_here: bool,
+    box_running: bool,
+    now: datetime,
+    leave_behind: bool = False,
+    progress: Callable[[copies.Progress], None] | None = None,
+) -> Gate:
+    """Return why the box must not be destroyed: nothing where a verified copy speaks for it.
+
+    Args:
+        copy: The manifest of what must survive.
+        copied_to: The copy: a folder, which is read to its last byte, or a listing of one.
+        snapshot: The last look at the box, with its runs; None where there was none.
+        looked_here: The box is this machine.
+        box_running: False only where the provider says that it is stopped.
+        now: The time, with its zone.
+        leave_behind: The person accepts that what is named in the notes goes with the box.
+        progress: Told while the copy is read.
+    """
+    if copy is None:
+        return _shut("no manifest is given: --copy names one, `costplan idle copy make` makes it")
+    if copied_to is None:
+        return _shut("no copy is given: --copied-to names its folder, or a listing of it")
+    if now.tzinfo is None:
+        return _shut("the time of the destroy has no zone, so nothing can be compared with it")
+    manifest, why = _tried(lambda: copies.read(copy))
+    if manifest is None:
+        return _shut(*why)
+    asked = _Asked(
+        *(copy, copied_to, manifest, snapshot, looked_here, box_running, now, leave_behind)
+    )
+    report, why = _tried(lambda: copies.check(manifest, copied_to, progress=progress))
+    said = [_Said(why, []), _of_the_manifest(asked)]
+    if report is not None:
+        said.append(_of_the_copy(asked, report))
+    said += _of_both_places(asked, report)
+    return Gate(
+        refusals=tuple(text for each in said for text in each.refusals),
+        notes=tuple(text for each in said for text in each.notes),
+        verified_files=len(report.verified) if report else 0,
+        verified_bytes=report.verified_bytes if report else 0,
+        made_at=manifest.made_at,
+    )
+
+
+def _of_both_places(asked: _Asked, report: CopyReport | None) -> list[_Said]:
+    """Return what the folder says, where it is on this machine, and what the box says."""
+    look, here, original = asked.snapshot, False, False
+    why: list[str] = []
+    try:
+        here = _is_here(asked)
+        original = here and (asked.looked_here or _is_original(asked.manifest))
+        look = _resolved(look) if look is not None and asked.looked_here else look
+    except _NOT_SEEN as err:
+        why.append(_why(err))
+    said = [_Said(why, []), _of_the_box(asked, look, original=original)]
+    return [*said, *([_of_the_folder(asked, report, original=original)] if here else [])]
+
+
+def _shut(*refusals: str) -> Gate:
+    return Gate(refusals, (), 0, 0, None)
+
+
+def _tried(look: Callable[[], T]) -> tuple[T | None, list[str]]:
+    """Return what a look gives, or None and why it gives nothing."""
+    try:
+        return look(), []
+    except _NOT_SEEN as err:
+        return None, [_why(err)]
+
+
+def _why(err: Exception) -> str:
+    hint = getattr(err, "hint", None)
+    return f"{err}: {hint}" if hint else str(err) or type(err).__name__
+
+
+def _of_the_manifest(asked: _Asked) -> _Said:
+    manifest = asked.manifest
+    refusals = []
+    if not manifest.size_bytes:
+        refusals.append(
+            f"{asked.copy} holds nothing: {len(manifest.files)} files of {manifest.folder}, 0 bytes"
+        )
+    if manifest.made_at > asked.now:
+        refusals.append(
+            f"{asked.copy} is of {since.moment(manifest.made_at)}, in the future of now, "
+            f"{since.moment(asked.now)}: the clocks disagree"
+        )
+    return _Said(refusals, [])
+
+
+# --- the copy -----------------------------------------------------------------------------------
+
+
+def _of_the_copy(asked: _Asked, report: CopyReport) -> _Said:
+    refusals = report.flaws()
+    notes: list[str] = []
+    sizes = {each.path: since.size(each.size_bytes) for each in asked.manifest.files}
+    links = {each.path for each in asked.manifest.skipped}
+    found = report.findings()
+    behind = [f"{each.path}: {each.why}" for each in found if each.path in links]
+    named = [
+        f"{each.path} ({sizes[each.path]}): {each.why}" for each in found if each.path in sizes
+    ]
+    refusals += _first(named)
+    (notes if asked.leave_behind else refusals).extend(_first(behind))
+    if report.reasons() and not (refusals or behind):
+        refusals.append(f"{report.against} is no verified copy")
+    if report.extra:
+        notes.append(f"{report.against} also holds {len(report.extra)} files of no manifest")
+    return _Said(refusals, [*notes, *_age_of_the_listing(asked)])
+
+
+def _age_of_the_listing(asked: _Asked) -> list[str]:
+    """Return a note where the listing is older than the manifest.
+
+    That is no refusal: only equal hashes verify, and they prove what lay there when it was
+    listed, before the manifest or after it. What became of that place later no listing shows.
+    """
+    found, why = _tried(asked.copied_to.stat)
+    if found is None or stat.S_ISDIR(found.st_mode):
+        return why
+    listed = datetime.fromtimestamp(found.st_mtime, tz=timezone.utc)
+    older = ", before the manifest" if listed < asked.manifest.made_at else ""
+    return [
+        f"{asked.copied_to} was listed at {since.moment(listed)}{older}: "
+        "what became of that place since, nobody looked"
+    ]
+
+
+def _first(reasons: Sequence[str]) -> list[str]:
+    """Return the first reasons and the count of the rest."""
+    more = len(reasons) - MOST_NAMED
+    return [*reasons[:MOST_NAMED], *([f"and {more} more of the kind"] if more > 0 else [])]
+
+
+# --- the original, where it is here -------------------------------------------------------------
+
+
+def _is_here(asked: _Asked) -> bool:
+    """Return whether something is on this machine where the manifest says its folder was."""
+    folder = Path(asked.manifest.folder)
+    try:
+        folder.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except PermissionError:
+        # Boxes keep runs below /root, which on other machines nobody may enter.
+        if asked.looked_here:
+            raise
+        return False
+    return folder.is_absolute()
+
+
+def _is_original(manifest: Manifest) -> bool:
+    """Return whether the folder here is the one that was read: no copy has its ctimes."""
+    found = {
+        each.path: each for each in folders.walk(folders.resolved(Path(manifest.folder))).files
+    }
+    return any(
+        folders.same_stamp(known, found[known.path])
+        for known in manifest.files
+        if known.path in found
+    )
+
+
+def _of_the_folder(asked: _Asked, report: CopyReport | None, *, original: bool) -> _Said:
+    folder = Path(asked.manifest.folder)
+    stale, why = _tried(lambda: copies.still_valid(asked.manifest, folder))
+    made = since.moment(asked.manifest.made_at)
+    refusals = [*why, *(f"{folder}, manifest of {made}: {text}" for text in _first(stale or []))]
+    notes: list[str] = []
+    if report is not None and report.same_disk:
+        goes = asked.looked_here or (asked.box_running and original)
+        text = f"{report.against} lies on the same disk as {folder}"
+        (refusals if goes else notes).append(f"{text}: it goes with the box" if goes else text)
+    (notes if asked.leave_behind else refusals).extend(_left(asked))
+    return _Said(refusals, notes)
+
+
+def _left(asked: _Asked) -> list[str]:
+    """Return what goes with the box, and where nobody could look."""
+    outside, why = _tried(lambda: copies.outside(Path(asked.manifest.folder), asked.manifest))
+    if outside is None:
+        return why
+    return [*_first([_named(each) for each in outside.left]), *_first(outside.unseen)]
+
+
+def _named(left: Left) -> str:
+    least = "at least " if left.at_least else ""
+    return f"not in the copy: {left.name} ({left.kind}, {least}{since.size(left.size_bytes)})"
+
+
+# --- the box ------------------------------------------------------------------------------------
+
+
+def _of_the_box(asked: _Asked, look: Snapshot | None, *, original: bool) -> _Said:
+    """Return what the look says, and who else speaks for the box where it says nothing."""
+    manifest = asked.manifest
+    made = f"the manifest of {since.moment(manifest.made_at)}"
+    refusals = since.reasons(manifest, look, now=asked.now) if look is not None else []
+    if look is not None and any(since.is_witness(manifest, run) for run in look.runs):
+        return _Said(refusals, _unwitnessed(manifest, look))
+    if not asked.box_running:
+        # Never ask for a start here: there may be no machine to start it on, and it bills on.
+        return _Said(refusals, [f"the box is stopped: {made} speaks for it, nobody could look"])
+    if original:
+        return _Said(refusals, [f"no run was looked at: only {manifest.folder} here speaks for it"])
+    text = f"the box is running and nobody saw whether anything on it is newer than {made}"
+    return _Said([*refusals, f"{text}: give --run or --ssh"], [])
+
+
+def _unwitnessed(manifest: Manifest, look: Snapshot) -> list[str]:
+    files = since.unwitnessed(manifest, look)
+    if not files:
+        return []
+    size = since.size(sum(each.size_bytes for each in files))
+    return [
+        f"{len(files)} files of the manifest ({size}), such as {files[0].path}, lie outside the "
+        "runs that were looked at, or deeper: whether they changed nobody saw"
+    ]
+
+
+def _resolved(look: Snapshot) -> Snapshot:
+    """Return the look with the paths of its runs in full, which only its machine can tell."""
+    runs = tuple(
+        run.model_copy(update={"path": str(Path(run.path).resolve())}) for run in look.runs
+    )
+    return look.model_copy(update={"runs": runs})
