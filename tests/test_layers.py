@@ -35,6 +35,7 @@ LAYERS: list[set[str]] = [
     {"billing", "predict", "work", "advisor", "seen"},
     {"states", "disk", "unpriced", "interruptions"},
     {"transfers", "boxcosts", "stopping"},
+    {"windows"},
     {"idling"},
     {"phases"},
     {"rates"},
@@ -62,7 +63,7 @@ PURE = [
     *("records.jobs", "records.offers", "records.providers", "records.record", "records.results"),
     *("records.signals", "stopping", "errors", "boxcosts", "glimpse", "box.tables"),
     *("box.statusfile", "box.runs", "box.timeline", "box.load", "box.owners", "box.progress"),
-    *("box.remarks", "box.since", "box.verdict"),
+    *("box.remarks", "box.since", "box.verdict", "windows"),
 ]
 IMPURE_MODULES = {
     *("os", "pathlib", "shutil", "tempfile", "glob", "io", "fileinput"),  # the disk
