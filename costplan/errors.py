@@ -3,7 +3,8 @@
 CostplanError
 ├── InputError    2  a flag or a file cannot be used as it stands
 ├── UnknownError  3  the answer needs something that nobody has stated or that nobody sells
-└── LimitError    4  the answer breaks a limit or a safety rule
+├── LimitError    4  the answer breaks a limit or a safety rule
+└── UnconfirmedError  5  something was done, and nobody could see that it took effect
 """
 
 from __future__ import annotations
@@ -40,6 +41,12 @@ class LimitError(CostplanError):
     """The answer breaks a limit or a safety rule."""
 
     exit_code = 4
+
+
+class UnconfirmedError(CostplanError):
+    """A box was acted on, and nobody could see that it took effect: it may bill on."""
+
+    exit_code = 5
 
 
 def nearest(name: str, valid: Iterable[str], *, count: int = 3) -> str | None:
