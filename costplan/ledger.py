@@ -165,6 +165,11 @@ class Ledger:
                     (box, provider, at_us, int(not failed)),
                 )
 
+    def is_away(self, box: str) -> bool:
+        """Return whether the box was left and nobody has come back."""
+        asked = "SELECT 1 FROM absences WHERE box = ? AND back_us IS NULL"
+        return bool(self._rows(asked, box))
+
     def absences(self, now: datetime) -> Absences:
         """Return all absences in hours; those that begin after `now` are not among them."""
         now_us = _microseconds(now)

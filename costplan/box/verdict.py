@@ -87,7 +87,16 @@ def judge(
         lost_s=lost_s(line, runs),
         idle_since_s=line.now.wall_s - quiet_s if quiet_s >= window_s else None,
         quiet_s=quiet_s,
+        filling=state == "unknown" and provider_state in (None, "running") and lacks_time(case),
     )
+
+
+def lacks_time(case: Case) -> bool:
+    """Return whether nothing but time stands between this and idle."""
+    unseen = case.of("unknown", "starting") or contradiction(case.line) is not None
+    if unseen or any(each.verdict == "unknown" for each in case.work.latest()):
+        return False
+    return bool(case.of("fresh")) or case.work.quiet_s < case.window_s
 
 
 def unread(problem: str) -> Verdict:

@@ -19,6 +19,7 @@ from costplan.stopping import StopFacts, per_gb_month, stop_facts
 
 if TYPE_CHECKING:
     from costplan.records.idle import Advice
+    from costplan.records.providers import Provider
 
 
 class IdleAsked(NamedTuple):
@@ -62,8 +63,17 @@ class IdleAsked(NamedTuple):
         return {key: value for key, value in self._asdict().items() if value not in (None, False)}
 
 
-def advised(asked: IdleAsked, *, now: datetime) -> tuple[Advice, list[str]]:
-    """Return the advice, and what was resolved from the words (dates), to be echoed first.
+class Answered(NamedTuple):
+    """The advice, and what it is for."""
+
+    advice: Advice
+    said: list[str]
+    """What was resolved from the words (dates), to be echoed first."""
+    box: IdleBox
+
+
+def advised(asked: IdleAsked, *, now: datetime) -> Answered:
+    """Return the advice, what was resolved from the words, and the box that they make.
 
     Raises:
         InputError: Something cannot be used as it stands.
@@ -101,7 +111,7 @@ def advised(asked: IdleAsked, *, now: datetime) -> tuple[Advice, list[str]]:
     notices = [Notice(kind="stop", text=text) for text in (facts.warnings if facts else ())]
     if facts is not None and facts.why_not is not None:
         notices.insert(0, Notice(kind="stop", text=facts.why_not))
-    return advise(box, absence, assumed=assumed, notices=notices), said
+    return Answered(advise(box, absence, assumed=assumed, notices=notices), said, box)
 
 
 def _checked(box: IdleBox, fields: dict[str, Any], facts: StopFacts | None) -> None:
@@ -278,6 +288,12 @@ def _from_ledger(asked: IdleAsked, fields: dict[str, Any], assumed: list[str]) -
             f"GPU gone {fields['gone_share']:.0%}: {tries.failures} of {tries.attempts} recorded "
             "restarts failed (--gpu-gone to say otherwise, --no-ledger to ignore)"
         )
+
+
+def provider_of(asked: IdleAsked) -> Provider | None:
+    """Return the provider that the words or the saved box name."""
+    key = provider_key(asked.provider or _from_file(asked).get("provider"), asked)
+    return None if key is None else catalogs.load(catalogs.folder(asked.pricing)).providers[key]
 
 
 def provider_key(name: str | None, asked: IdleAsked) -> str | None:

@@ -1,13 +1,11 @@
 """`costplan idle`: keep, stop or destroy an idle box, in money."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from costplan.cli.estimate_command import Format
-from costplan.cli.streams import talk, write
 
 EXAMPLES: Final = """Examples:
 
@@ -16,9 +14,6 @@ costplan idle --rate 3.4828 --disk 250 --storage-price 0.20 --setup 15m
 
 costplan idle --offer runpod-secure/1x-rtx-4090 --disk 100 --setup 20m
 """
-CODES: Final = {"keep": 12, "destroy": 11, "keep-data": 11}
-"""With --exit-code; every kind of stop is 10."""
-STOP_CODE: Final = 10
 
 
 def idle(
@@ -125,6 +120,61 @@ def idle(
     ssh: Annotated[
         str | None, typer.Option(metavar="HOST:DIR", help="The same on another machine.")
     ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Keep looking, say what changes, until it is gone.")
+    ] = False,
+    window: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION|off",
+            help="Quiet for this long is idle; about 20m unless given. off: nothing is ever due.",
+        ),
+    ] = None,
+    notify: Annotated[
+        str | None,
+        typer.Option(metavar="CMD", help="With --watch: run when something is due; {message}."),
+    ] = None,
+    cap: Annotated[
+        str | None, typer.Option(metavar="USD", help="With --watch: stop when this is spent.")
+    ] = None,
+    act: Annotated[
+        list[str] | None,
+        typer.Option(metavar="stop|destroy", help="Print the command, or run it with a yes."),
+    ] = None,
+    id: Annotated[str | None, typer.Option("--id", metavar="ID", help="The box to act on.")] = None,
+    yes_stop: Annotated[
+        str | None, typer.Option(metavar="ID", help="The same id again: stop it.")
+    ] = None,
+    yes_destroy: Annotated[
+        str | None, typer.Option(metavar="ID", help="The same id again: destroy it.")
+    ] = None,
+    stop_cmd: Annotated[
+        str | None, typer.Option(metavar="CMD", help="Stops {id}; run without a shell.")
+    ] = None,
+    destroy_cmd: Annotated[str | None, typer.Option(metavar="CMD", help="Destroys {id}.")] = None,
+    state_cmd: Annotated[
+        str | None, typer.Option(metavar="CMD", help="Prints running, stopped or gone for {id}.")
+    ] = None,
+    copy: Annotated[
+        str | None,
+        typer.Option(metavar="MANIFEST", help="Of `idle copy make`: a destroy needs a copy."),
+    ] = None,
+    copied_to: Annotated[
+        str | None, typer.Option(metavar="DIR|LISTING", help="Where the copy is.")
+    ] = None,
+    leave_behind: Annotated[
+        bool, typer.Option("--leave-behind", help="What is named as not copied may go.")
+    ] = False,
+    before: Annotated[
+        str | None, typer.Option(metavar="CMD", help="Run before acting; its failure blocks.")
+    ] = None,
+    after: Annotated[str | None, typer.Option(metavar="CMD", help="Run after acting.")] = None,
+    hook_timeout: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="For --before and --after; 10m.")
+    ] = None,
+    confirm_within: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Read the state for so long; 4m.")
+    ] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw cost against hours away.")] = False,
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help="Exit 10 for stop, 11 destroy, 12 keep.")
@@ -140,33 +190,9 @@ def idle(
     """Keep, stop or destroy an idle box: in money, with the borders and what would move them."""
     if context.invoked_subcommand is not None:
         return
-    from datetime import datetime
-
-    from costplan.cli.idle_asked import IdleAsked, advised
-    from costplan.errors import InputError, UnknownError
-    from costplan.render.idle import advice_json, advice_text, plot_text
-
-    if format_ is Format.csv:
-        raise InputError("idle answers as table or json")
     words = dict(locals())
-    asked = IdleAsked(**{name: words[name] for name in IdleAsked._fields})
-    now = datetime.now().astimezone()
-    advice, said = advised(asked, now=now)
-    verdict = None
-    if run or ssh:
-        from costplan.cli.looks import lines, seen
-        from costplan.idling import seen_as
+    from costplan.cli.idle_answer import answer
 
-        verdict = seen(run or [], ssh)
-        advice = seen_as(advice, verdict.state)
-        said = [*lines(verdict, advice.options[0].usd_per_hour), *said]
-    if format_ is Format.json:
-        write(advice_json(advice, said=said, asked=asked.echoed(), verdict=verdict))
-    else:
-        write(advice_text(advice, said=said, now=now) + (plot_text(advice) if plot else ""))
-        talk("".join(f"note: {notice.text}\n" for notice in advice.notices))
-    sys.stdout.flush()
-    if verdict is not None and verdict.state == "unknown":
-        raise typer.Exit(UnknownError.exit_code)
-    if exit_code:
-        raise typer.Exit(CODES.get(advice.advice, STOP_CODE))
+    code = answer(words)
+    if code:
+        raise typer.Exit(code)

@@ -1,46 +1,95 @@
-"""Two looks at a box, and what they mean."""
+"""Looks at a box, and what they mean in words."""
 
 from __future__ import annotations
 
+import math
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from costplan.box.probe import split_target
+from costplan.box.progress import STALE_LEAST_S
 from costplan.box.signals import read, read_over_ssh
 from costplan.box.verdict import judge
 from costplan.errors import InputError
 from costplan.render.figures import usd
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from decimal import Decimal
 
-    from costplan.records.signals import Verdict
+    from costplan.records.signals import Snapshot, Verdict
 
 BETWEEN_S: Final = 10.0
 """Long enough for a counter of a running step to move, short enough to wait for."""
+LOOKS: Final = 20
+LONGEST_S: Final = 60.0
+"""Between two looks of a watch, and how many of them a window holds at least."""
+SHORTEST_S: Final = 5.0
 
 
-def seen(runs: Sequence[str], ssh: str | None, *, between_s: float = BETWEEN_S) -> Verdict:
-    """Return what two looks at this box, or at one behind ssh, say of it.
+class Seen(NamedTuple):
+    """What looks mean, and the last of them."""
+
+    verdict: Verdict
+    snapshot: Snapshot
+
+
+def looker(runs: Sequence[str], ssh: str | None) -> Callable[[], Snapshot]:
+    """Return what looks once at this box, or at one behind ssh.
 
     Raises:
-        InputError: The ssh target is not of the form HOST:DIR.
+        InputError: Both are asked for, or the ssh target is not of the form HOST:DIR.
     """
     if ssh is not None and runs:
         raise InputError("--run looks at this machine, --ssh at another: give one of them")
     if ssh is None:
-        first = read(runs)
+        return lambda: read(runs)
+    host, folder = split_target(ssh)
+    return lambda: read_over_ssh(host, [folder])
+
+
+def seen(runs: Sequence[str], ssh: str | None, *, between_s: float = BETWEEN_S) -> Seen:
+    """Return what two looks say of a box.
+
+    Raises:
+        InputError: The ssh target is not of the form HOST:DIR.
+    """
+    look = looker(runs, ssh)
+    looks = [look()]
+    if looks[0].problem is None:
         time.sleep(between_s)
-        looks = [first, read(runs)]
-    else:
-        host, folder = split_target(ssh)
-        first = read_over_ssh(host, [folder])
-        if first.problem is not None:
-            return judge([first], window_s=between_s)
-        time.sleep(between_s)
-        looks = [first, read_over_ssh(host, [folder])]
-    return judge(looks, window_s=between_s)
+        looks.append(look())
+    return Seen(judge(looks, window_s=between_s), looks[-1])
+
+
+def settled(runs: Sequence[str], ssh: str | None, *, window_s: float) -> Seen:
+    """Return what looks say once they can: idle takes the whole window, all else is known sooner.
+
+    Raises:
+        InputError: The ssh target is not of the form HOST:DIR.
+    """
+    look = looker(runs, ssh)
+    every_s = interval_s(window_s)
+    most = 2 + math.ceil((2 * window_s + STALE_LEAST_S) / every_s)
+    looks = [look()]
+    while True:
+        verdict = judge(looks, window_s=window_s, interval_s=every_s)
+        early = verdict.state == "crashed" and verdict.quiet_s < window_s
+        first = len(looks) == 1 and verdict.state == "unknown"
+        waits = (verdict.filling or early or first) and len(looks) < most
+        if looks[-1].problem is not None or not waits:
+            return Seen(verdict, looks[-1])
+        time.sleep(every_s)
+        looks.append(look())
+
+
+def interval_s(window_s: float) -> float:
+    """Return how far apart looks are for a window.
+
+    >>> interval_s(1200), interval_s(120), interval_s(10)
+    (60.0, 6.0, 5.0)
+    """
+    return min(LONGEST_S, max(SHORTEST_S, window_s / LOOKS))
 
 
 def lines(verdict: Verdict, usd_per_hour: Decimal) -> list[str]:

@@ -181,3 +181,5 @@ class Verdict(Record):
     whole window; None while the window is not full."""
     quiet_s: Number = 0
     """Seconds of seen, unbroken quiet so far."""
+    filling: Truth = False
+    """True where only time is missing for idle: nothing works, and not yet for the window."""

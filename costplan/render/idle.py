@@ -147,7 +147,12 @@ def plot_text(advice: Advice) -> str:
 
 
 def advice_json(
-    advice: Advice, *, said: Sequence[str], asked: Mapping[str, Any], verdict: Verdict | None
+    advice: Advice,
+    *,
+    said: Sequence[str],
+    asked: Mapping[str, Any],
+    verdict: Verdict | None,
+    action: Mapping[str, Any] | None = None,
 ) -> str:
     """Return one JSON object and a line end; infinite borders are null."""
     looked = None if verdict is None else verdict.model_dump(exclude={"evidence"})
@@ -160,6 +165,7 @@ def advice_json(
         **advice.model_dump(),
         "box": looked,
         "signals": [] if verdict is None else [each.model_dump() for each in verdict.evidence],
+        **({} if action is None else {"action": dict(action)}),
     }
     return json.dumps(_finite(body), indent=2, ensure_ascii=False) + "\n"
 

@@ -1,0 +1,197 @@
+"""Carries out `--act`: shows the command, or runs it with all that guards it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Final
+
+from costplan.box import actions, audit, commands
+from costplan.box.gate import gate
+from costplan.cli import act_asked, looks
+from costplan.cli.streams import talk
+from costplan.errors import LimitError, UnconfirmedError, UnknownError
+from costplan.ledger import open_ledger
+from costplan.records.acting import Outcome
+from costplan.windows import default_window_s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from costplan.box.gate import Gate
+    from costplan.cli.act_asked import ActAsked
+    from costplan.cli.idle_asked import Answered
+    from costplan.records.acting import ActName, BoxState, Order
+    from costplan.records.idle import Advice
+    from costplan.records.providers import Provider
+    from costplan.records.signals import Snapshot
+
+MAY: Final = ("idle", "crashed")
+
+
+def acted(
+    asked: ActAsked, answered: Answered, provider: Provider | None, *,
+    runs: Sequence[str], ssh: str | None,
+) -> Outcome:  # fmt: skip
+    """Return what came of `--act`: only shown, unless the id was repeated.
+
+    Raises:
+        LimitError: A safety rule says no.
+        UnknownError: The state of the box, or whether it is idle, is not known.
+        InputError: A word cannot be used as it stands.
+    """
+    (action,) = act_asked.actions(asked)
+    box = answered.box
+    order = act_asked.order(asked, action, provider=provider, usd_per_hour=box.usd_per_hour)
+    if order.consent is None:
+        return shown(order, asked)
+    window_s = act_asked.window_s(asked.window, default_window_s(box))
+    if window_s is None:
+        raise LimitError("--window off: nothing is ever done", hint="leave --window out")
+    if runs or ssh:
+        talk(f"looking for {window_s:g} s before anything is called (--window)\n")
+    return performed(
+        asked, order, advice=answered.advice, runs=runs, ssh=ssh,
+        first_look=lambda: looks.settled(runs, ssh, window_s=window_s),
+    )  # fmt: skip
+
+
+def performed(
+    asked: ActAsked, order: Order, *, advice: Advice, runs: Sequence[str], ssh: str | None,
+    first_look: Callable[[], looks.Seen], forced: bool = False,
+) -> Outcome:  # fmt: skip
+    """Return what came of an order, carried out.
+
+    Args:
+        asked: The words, with those of the copy.
+        order: What to do.
+        advice: For the log.
+        runs: Run folders of this machine.
+        ssh: Or the folder of another.
+        first_look: Says whether the box is idle; before the call two quick looks say it again.
+        forced: By the cap: a stop that does not ask what the box does.
+
+    Raises:
+        LimitError: A safety rule says no.
+        UnknownError: The state of the box, or whether it is idle, is not known.
+    """
+    again, told = [first_look], list[str]()
+
+    def why_not(state: BoxState) -> list[str]:
+        snapshot = None
+        if (runs or ssh) and state == "running" and not forced:
+            found = again.pop()()
+            again.append(lambda: looks.seen(runs, ssh))
+            _refuse_unless_idle(found)
+            snapshot = found.snapshot
+        told.append(state)
+        return copy_reasons(
+            order.action, asked, snapshot,
+            looked_here=bool(runs), running=state == "running", tell=len(told) == 1,
+        )  # fmt: skip
+
+    with open_ledger() as ledger:
+        means = actions.Means(
+            ledger=ledger,
+            log=audit.default_path(),
+            clock=actions.REAL,
+            why_not=why_not,
+            tell=lambda text: talk(f"note: {text}\n"),
+            evidence={"advice": advice.advice, "why": advice.why, "looked": bool(runs or ssh)},
+            forced=forced,
+        )
+        return actions.perform(order, means)
+
+
+def shown(order: Order, asked: ActAsked) -> Outcome:
+    """Return the command, not run, with what would refuse it."""
+    command = actions.command_of(order)
+    if order.call is None:
+        why = f"no --{order.action}-cmd was given: there is nothing to run"
+    else:
+        why = f"not run: --yes-{order.action} {order.box} runs it"
+    if order.action == "destroy":
+        found = copy_gate(asked, None, looked_here=False, running=False)
+        if found.refusals:
+            why += f"; it would be refused: {'; '.join(found.refusals[:3])}"
+    return Outcome(action=order.action, box=order.box, result="shown", command=command, why=why)
+
+
+def _refuse_unless_idle(found: looks.Seen) -> None:
+    """Raise unless the box is idle or crashed.
+
+    Raises:
+        UnknownError: Nobody can tell.
+        LimitError: It works, or hangs.
+    """
+    verdict = found.verdict
+    if verdict.state == "unknown":
+        raise UnknownError(
+            f"whether the box is idle is not known: {verdict.why}",
+            hint="unknown is no reason to act",
+        )
+    if verdict.state not in MAY:
+        raise LimitError(
+            f"the box is {verdict.state}: {verdict.why}",
+            hint="nothing was called; to stop it all the same, leave out --run and --ssh",
+        )
+
+
+def copy_reasons(
+    action: ActName, asked: ActAsked, snapshot: Snapshot | None, *,
+    looked_here: bool, running: bool, tell: bool,
+) -> list[str]:  # fmt: skip
+    """Return why a destroy would lose something; nothing for a stop."""
+    if action != "destroy":
+        return []
+    found = copy_gate(asked, snapshot, looked_here=looked_here, running=running)
+    if tell:
+        talk("".join(f"note: {note}\n" for note in found.notes))
+    return list(found.refusals)
+
+
+def copy_gate(
+    asked: ActAsked, snapshot: Snapshot | None, *, looked_here: bool, running: bool
+) -> Gate:
+    """Return what the copy says for and against a destroy."""
+    return gate(
+        act_asked.path(asked.copy),
+        act_asked.path(asked.copied_to),
+        snapshot=snapshot,
+        looked_here=looked_here,
+        box_running=running,
+        now=datetime.now(tz=timezone.utc),
+        leave_behind=asked.leave_behind,
+    )
+
+
+def lines(outcome: Outcome) -> str:
+    """Return what came of an action, in words."""
+    if outcome.result == "shown":
+        command = outcome.command or "(no command)"
+        return f"to {outcome.action} {outcome.box}: {command}\n  {outcome.why}\n"
+    return f"{outcome.action} {outcome.result}: {outcome.why}\n"
+
+
+def ended(outcome: Outcome) -> None:
+    """Raise where something was called and nobody saw it take effect.
+
+    Raises:
+        UnconfirmedError: It may bill on.
+    """
+    if outcome.result == "unconfirmed":
+        raise UnconfirmedError(
+            outcome.why,
+            hint=f"look at {outcome.box} at its provider now; the command was: {outcome.command}",
+        )
+
+
+def notify(template: tuple[str, ...], kind: str, text: str, box: str) -> str:
+    """Run the notify command; return why it failed, nothing where it did not."""
+    fields = {"event": kind, "message": text, "id": box}
+    done = commands.run(
+        commands.filled(template, id=box, message=text),
+        timeout_s=30.0,
+        given=text + "\n",
+        variables={f"COSTPLAN_{key.upper()}": value for key, value in fields.items()},
+    )
+    return done.why

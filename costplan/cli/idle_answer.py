@@ -1,0 +1,127 @@
+"""Answers `costplan idle`: looks if asked to, advises, and then acts or watches if told to."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from costplan.cli import act_asked
+from costplan.cli.estimate_command import Format
+from costplan.cli.idle_asked import IdleAsked, advised, provider_of
+from costplan.cli.streams import talk, write
+from costplan.errors import CostplanError, InputError, UnknownError
+from costplan.idling import seen_as
+from costplan.render.idle import advice_json, advice_text, plot_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from costplan.cli.act_asked import ActAsked
+    from costplan.cli.idle_asked import Answered
+    from costplan.records.acting import Outcome
+    from costplan.records.signals import Verdict
+
+CODES: Final = {"keep": 12, "destroy": 11, "keep-data": 11}
+"""With --exit-code; every kind of stop is 10."""
+STOP_CODE: Final = 10
+
+
+class Tried(NamedTuple):
+    """What came of an action, or why nothing did."""
+
+    outcome: Outcome | None
+    refusal: CostplanError | None
+
+
+def answer(words: Mapping[str, Any]) -> int:
+    """Write the answer to the words of a command line; return the exit code.
+
+    Raises:
+        CostplanError: It cannot be answered, or a safety rule says no to an action.
+    """
+    as_json = words["format_"] is Format.json
+    if words["format_"] is Format.csv:
+        raise InputError("idle answers as table or json")
+    asked = IdleAsked(**{name: words[name] for name in IdleAsked._fields})
+    wanted = act_asked.words_of(words)
+    act_asked.checked(wanted)
+    now = datetime.now().astimezone()
+    answered = advised(asked, now=now)
+    runs, ssh = words["run"] or [], words["ssh"]
+    if wanted.watch:
+        from costplan.cli.watches import watched
+
+        watched(wanted, answered, provider_of(asked), runs=runs, ssh=ssh, as_json=as_json)
+        return 0
+    advice, said, verdict = answered.advice, answered.said, None
+    if runs or ssh:
+        from costplan.cli.looks import lines, seen
+
+        verdict = seen(runs, ssh).verdict
+        advice = seen_as(advice, verdict.state)
+        said = [*lines(verdict, answered.box.usd_per_hour), *said]
+    if not asked.no_ledger:
+        said = [*_died(now), *said]
+
+    def act() -> Tried:
+        return _tried(wanted, answered, asked, runs=runs, ssh=ssh)
+
+    if as_json:
+        tried = act()
+        write(advice_json(advice, said=said, asked=asked.echoed(), verdict=verdict,
+                          action=_told(tried)))  # fmt: skip
+    else:
+        plot = plot_text(advice) if words["plot"] else ""
+        write(advice_text(advice, said=said, now=now) + plot)
+        talk("".join(f"note: {notice.text}\n" for notice in advice.notices))
+        tried = act()
+        _write_outcome(tried)
+    sys.stdout.flush()
+    return _code(tried, verdict, advice.advice, wants_code=words["exit_code"])
+
+
+def _died(now: datetime) -> list[str]:
+    from costplan.box import heartbeats
+
+    return [heartbeats.death(beat, now) for beat in heartbeats.left(now)]
+
+
+def _tried(
+    wanted: ActAsked, answered: Answered, asked: IdleAsked, *, runs: list[str], ssh: str | None
+) -> Tried:
+    """Return what came of `--act`; a refusal is kept until the advice has been written."""
+    if not act_asked.actions(wanted):
+        return Tried(None, None)
+    from costplan.cli.acting import acted
+
+    try:
+        return Tried(acted(wanted, answered, provider_of(asked), runs=runs, ssh=ssh), None)
+    except CostplanError as err:
+        return Tried(None, err)
+
+
+def _told(tried: Tried) -> dict[str, Any] | None:
+    if tried.refusal is not None:
+        return {"result": "refused", "why": str(tried.refusal)}
+    return None if tried.outcome is None else tried.outcome.model_dump()
+
+
+def _write_outcome(tried: Tried) -> None:
+    if tried.outcome is not None:
+        from costplan.cli.acting import lines
+
+        write(lines(tried.outcome))
+
+
+def _code(tried: Tried, verdict: Verdict | None, advice: str, *, wants_code: bool) -> int:
+    """Return the exit code; an action that was refused or not confirmed says so by an error."""
+    if tried.refusal is not None:
+        raise tried.refusal
+    if tried.outcome is not None:
+        from costplan.cli.acting import ended
+
+        ended(tried.outcome)
+    if verdict is not None and verdict.state == "unknown":
+        return UnknownError.exit_code
+    return CODES.get(advice, STOP_CODE) if wants_code else 0

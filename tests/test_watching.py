@@ -1,0 +1,364 @@
+"""A watch over made-up hours: what it says, when it acts, and all that must not make it act."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+from boxes import HOUR, INIT, MINUTE, TRAINER, counter, gpu, look, process, run
+
+from costplan.box.actions import Clock
+from costplan.box.watcher import Parts, watch
+from costplan.errors import LimitError
+from costplan.records.acting import ActName, BoxState, Outcome
+from costplan.records.idle import PlanStep
+from costplan.records.signals import Snapshot
+from costplan.watching import Event, Rules, Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WINDOW_S = 20 * MINUTE
+START = datetime(2026, 11, 30, 12, tzinfo=timezone.utc)
+PLAN = (
+    PlanStep(from_h=0.0, action="keep"),
+    PlanStep(from_h=0.034, action="stop"),
+    PlanStep(from_h=12.45, action="destroy"),
+)
+
+
+class Ended(Exception):  # noqa: N818
+    """The test has seen enough."""
+
+
+class Seen(NamedTuple):
+    """What a watch did, each thing with the minute in which it did it."""
+
+    events: list[tuple[float, Event]]
+    acts: list[tuple[float, ActName, bool]]
+    memory: list[Watch]
+
+    def of(self, *kinds: str) -> list[float]:
+        """Return the minutes of the events of these kinds."""
+        return [minute for minute, event in self.events if event.kind in kinds]
+
+    def text(self, kind: str) -> str:
+        """Return all that was said of one kind."""
+        return "\n".join(event.text for _, event in self.events if event.kind == kind)
+
+
+def rules(**more: Any) -> Rules:
+    """The founding prices, and a window of 20 minutes."""
+    given: dict[str, Any] = {
+        "usd_per_hour": Decimal("3.4828"),
+        "stopped_usd_per_hour": Decimal("0.0694"),
+        "plan": PLAN,
+        "window_s": WINDOW_S,
+    }
+    return Rules(**(given | more))
+
+
+def watched(  # noqa: C901
+    until_s: float,
+    each: Callable[[float], dict[str, Any] | Snapshot],
+    *,
+    states: Callable[[float], BoxState | None] | None = None,
+    refuse: str | None = None,
+    obeys: bool = True,
+    every_s: float = MINUTE,
+    **more: Any,
+) -> Seen:
+    """Watch until a second of the test; `each` makes the look of a second."""
+    seen = Seen([], [], [])
+    passed, stopped = [0.0], dict[str, float]()
+
+    def sleep(duration_s: float) -> None:
+        passed[0] += duration_s
+        if passed[0] > until_s:
+            raise Ended
+
+    def make() -> Snapshot:
+        if stopped and obeys:
+            return Snapshot(problem="no answer")
+        found = each(passed[0])
+        return found if isinstance(found, Snapshot) else look(passed[0], **found)
+
+    def state() -> BoxState | None:
+        if stopped and obeys:
+            return "gone" if "destroy" in stopped else "stopped"
+        return states(passed[0]) if states else "running"
+
+    def act(action: ActName, forced: bool) -> Outcome:
+        seen.acts.append((passed[0] / MINUTE, action, forced))
+        if refuse is not None:
+            raise LimitError(refuse)
+        stopped[action] = passed[0]
+        return Outcome(action=action, box="b", result="confirmed", command="", why="done")
+
+    parts = Parts(
+        look=make,
+        box_state=state,
+        act=act,
+        tell=lambda event: seen.events.append((passed[0] / MINUTE, event)),
+        beat=seen.memory.append,
+        clock=Clock(lambda: START + timedelta(seconds=passed[0]), lambda: passed[0], sleep),
+    )
+    with suppress(Ended):
+        watch(
+            rules(**more), parts, window_s=WINDOW_S, interval_s=every_s,
+            memory=Watch(began_at=START, last_s=0.0),
+        )  # fmt: skip
+    return seen
+
+
+def quiet(_: float) -> dict[str, Any]:
+    return {}
+
+
+def blind(_: float) -> Snapshot:
+    return Snapshot(problem="ssh timed out")
+
+
+STOP: frozenset[ActName] = frozenset({"stop"})
+DESTROY: frozenset[ActName] = frozenset({"destroy"})
+BOTH = STOP | DESTROY
+
+
+# --- due, told, done ----------------------------------------------------------------------------
+
+
+def test_an_idle_box_is_told_at_twenty_minutes_and_every_hour_with_the_money_gone() -> None:
+    """Case 1: an idle box billed 43 h unseen."""
+    seen = watched(3 * HOUR, quiet)
+    assert seen.of("stop-due") == [20, 60, 120, 180]
+    assert seen.acts == []  # nobody said yes
+    texts = [event.text for _, event in seen.events if event.kind == "stop-due"]
+    assert texts[0].startswith("stop due: idle, 20 min without work, $1.16 spent")  # 3.4828 / 3
+    assert "every hour on costs $3.41 more than stopping" in texts[0]  # 3.4828 - 0.0694
+    assert "$10.45 spent" in texts[3]  # 3 h x 3.4828
+
+
+def test_with_a_yes_it_stops_once_and_goes_on_watching() -> None:
+    seen = watched(5 * HOUR, quiet, may=STOP)
+    assert seen.acts == [(20, "stop", False)]
+    assert seen.memory[-1].state == "stopped"
+    # 20 min running and, at the look after it, a minute more; then stopped: 21/60 x 3.4828 + ...
+    assert float(seen.memory[-1].spent_usd) == pytest.approx(21 / 60 * 3.4828 + 4.65 * 0.0694, 0.01)
+
+
+def test_nineteen_minutes_are_not_twenty() -> None:
+    assert watched(19 * MINUTE, quiet, may=BOTH).acts == []
+
+
+def test_a_destroy_is_due_when_the_hours_away_say_so() -> None:
+    seen = watched(13 * HOUR, quiet, may=BOTH, every_s=5 * MINUTE)
+    assert [act for _, act, _ in seen.acts] == ["stop", "destroy"]
+    # 12.45 h = 747 min after the last sign of work, which was at minute 0; never sooner.
+    assert 747 <= seen.acts[1][0] <= 757
+    assert seen.memory[-1].state == "gone"
+
+
+def test_without_a_yes_for_it_a_destroy_is_only_told() -> None:
+    seen = watched(14 * HOUR, quiet, may=STOP, every_s=5 * MINUTE)
+    assert [act for _, act, _ in seen.acts] == ["stop"]
+    assert seen.of("destroy-due")
+
+
+def test_where_a_destroy_is_due_at_once_and_only_a_stop_has_a_yes_it_stops() -> None:
+    plan = (PlanStep(from_h=0.0, action="destroy"),)
+    for may in (STOP, BOTH):
+        seen = watched(30 * MINUTE, quiet, plan=plan, may=may)
+        assert seen.acts[0] == (20, "stop", False)
+
+
+def test_a_plan_that_keeps_is_never_due() -> None:
+    plan = (PlanStep(from_h=0.0, action="keep"), PlanStep(from_h=2.0, action="destroy"))
+    seen = watched(3 * HOUR, quiet, plan=plan)
+    assert seen.of("stop-due") == []
+    assert seen.of("destroy-due")[0] == 120
+
+
+def test_a_step_that_starts_the_box_again_is_no_stop() -> None:
+    plan = (PlanStep(from_h=0.0, action="keep"), PlanStep(from_h=0.1, action="resume"))
+    assert watched(HOUR, quiet, plan=plan, may=BOTH).acts == []
+
+
+def test_a_window_that_is_off_makes_nothing_due() -> None:
+    """Case 31: `off` for the idle time ended machines at once elsewhere."""
+    seen = watched(20 * HOUR, quiet, window_s=None, may=BOTH, every_s=5 * MINUTE)
+    assert seen.acts == []
+    assert seen.of("stop-due", "destroy-due") == []
+
+
+def test_a_refusal_is_told_and_tried_again_after_five_minutes() -> None:
+    seen = watched(31 * MINUTE, quiet, may=STOP, refuse="the before-hook failed")
+    assert [minute for minute, *_ in seen.acts] == [20, 25, 30]
+    assert seen.text("refused").splitlines() == ["the before-hook failed"] * 3
+
+
+def test_work_that_begins_again_cancels_what_was_due() -> None:
+    def works(at_s: float) -> dict[str, Any]:
+        busy = 30 * MINUTE <= at_s < 60 * MINUTE
+        return {"gpus": (gpu(util=90 if busy else 0),)}
+
+    seen = watched(85 * MINUTE, works)
+    assert seen.of("stop-due")[0] == 20
+    # The last busy look is that of minute 59: idle again 20 minutes later, told again then.
+    assert seen.of("stop-due")[-1] == pytest.approx(79, abs=1)
+    assert 30 in seen.of("changed")
+
+
+# --- what must never act ------------------------------------------------------------------------
+
+
+def test_unknown_never_acts_and_is_told_after_half_an_hour_and_every_hour() -> None:
+    seen = watched(3 * HOUR, blind, may=BOTH)
+    assert seen.acts == []
+    assert seen.of("unknown") == [30, 60, 120, 180]
+
+
+def test_one_failed_look_starts_the_window_anew_and_ends_nothing() -> None:
+    def sometimes(at_s: float) -> dict[str, Any] | Snapshot:
+        return Snapshot(problem="timeout") if at_s == 15 * MINUTE else {}
+
+    seen = watched(40 * MINUTE, sometimes, may=STOP)
+    assert seen.acts == [(36, "stop", False)]  # quiet from minute 16 on
+
+
+def test_thirty_unreadable_minutes_and_one_idle_look_are_not_idle() -> None:
+    """Case 57."""
+
+    def unread(at_s: float) -> dict[str, Any]:
+        return {"gpus": (gpu(util=None if at_s < 30 * MINUTE else 0),)}
+
+    seen = watched(49 * MINUTE, unread, may=BOTH)
+    assert seen.acts == []
+    assert watched(50 * MINUTE, unread, may=STOP).acts == [(50, "stop", False)]
+
+
+def test_a_clock_that_jumps_starts_the_window_anew() -> None:
+    """Case 63."""
+
+    def jumps(at_s: float) -> dict[str, Any]:
+        return {"jump_s": 2 * HOUR if at_s >= 10 * MINUTE else 0.0}
+
+    assert watched(29 * MINUTE, jumps, may=BOTH).acts == []
+    assert watched(31 * MINUTE, jumps, may=STOP).acts[0][0] == pytest.approx(30, abs=1)
+
+
+def frozen(_: float) -> dict[str, Any]:
+    hung = run(counters=[counter(183, -HOUR)])
+    return {"runs": [hung], "processes": (INIT, process(TRAINER)), "gpus": (gpu(util=100),)}
+
+
+def test_a_hung_box_is_told_and_never_touched() -> None:
+    """Cases 41, 45, 46."""
+    seen = watched(2 * HOUR, frozen, may=BOTH)
+    assert seen.acts == []
+    assert seen.of("hung") == [0, 60, 120]
+    assert "look at it" in seen.text("hung")
+
+
+def crashed(_: float) -> dict[str, Any]:
+    return {"runs": [run(counters=[counter(183, -HOUR)])]}
+
+
+def test_a_crashed_box_is_stopped_only_after_the_window() -> None:
+    """A supervisor may start it again in the next minute."""
+    assert watched(19 * MINUTE, crashed, may=BOTH).acts == []
+    assert watched(20 * MINUTE, crashed, may=STOP).acts == [(20, "stop", False)]
+
+
+def test_a_provider_that_calls_a_box_stopped_which_answers_is_unknown() -> None:
+    """Case 54."""
+    seen = watched(14 * HOUR, quiet, states=lambda _: "stopped", may=BOTH, every_s=5 * MINUTE)
+    assert seen.acts == []
+    assert "the provider says stopped, but the box answers" in seen.text("unknown")
+
+
+def test_a_provider_that_cannot_be_asked_changes_nothing() -> None:
+    assert watched(20 * MINUTE, quiet, states=lambda _: None, may=STOP).acts
+
+
+def completed(at_s: float) -> dict[str, Any]:
+    done = run(state="completed", counters=[counter(10, -5 * MINUTE)])
+    living = (INIT, process(TRAINER)) if at_s < 2 * MINUTE else (INIT,)
+    return {"runs": [done], "processes": living}
+
+
+def test_two_minutes_are_enough_once_a_run_is_completed_and_gone() -> None:
+    """Its process, which may upload, ends in minute 2; a minute or two of quiet follow."""
+    seen = watched(10 * MINUTE, completed, may=STOP)
+    assert [act for _, act, _ in seen.acts] == ["stop"]
+    assert 2 + 2 <= seen.acts[0][0] <= 6
+
+
+def test_a_completed_run_whose_process_lives_is_busy_for_as_long_as_it_lives() -> None:
+    """Cases 51 and the upload of best.pt, which comes after `completed`."""
+
+    def uploads(at_s: float) -> dict[str, Any]:
+        return completed(at_s) | {"processes": (INIT, process(TRAINER))}
+
+    assert watched(25 * MINUTE, uploads, may=BOTH).acts == []
+
+
+def test_a_completed_run_that_names_no_process_waits_for_the_whole_window() -> None:
+    def unnamed(_: float) -> dict[str, Any]:
+        done = run(state="completed", kind="huggingface", names_process=False, pid=None,
+                   counters=[counter(10, -HOUR)])  # fmt: skip
+        return {"runs": [done]}
+
+    assert watched(19 * MINUTE, unnamed, may=STOP).acts == []
+    assert watched(20 * MINUTE, unnamed, may=STOP).acts
+
+
+# --- the cap ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("each", [blind, frozen])
+def test_the_cap_stops_whatever_the_box_does_and_never_destroys(
+    each: Callable[[float], Any],
+) -> None:
+    seen = watched(4 * HOUR, each, cap_usd=Decimal(5), may=BOTH, plan=PLAN[:2])
+    # 5 / 3.4828 h = 86.1 min: the look of minute 87 is the first above it.
+    assert seen.acts == [(87, "stop", True)]
+    assert seen.of("cap") == [87]
+
+
+def test_the_cap_is_only_told_where_nobody_said_yes_to_a_stop() -> None:
+    for may in (frozenset[ActName](), DESTROY):
+        seen = watched(2 * HOUR, blind, cap_usd=Decimal(5), may=may)
+        assert seen.acts == []
+        assert seen.of("cap")[0] == 87
+
+
+def test_below_the_cap_nothing_happens() -> None:
+    assert watched(86 * MINUTE, blind, cap_usd=Decimal(5), may=STOP).acts == []
+
+
+# --- the way of time ----------------------------------------------------------------------------
+
+
+def test_hours_already_stopped_count_when_the_watch_begins() -> None:
+    seen = watched(3 * HOUR, blind, states=lambda _: "stopped", may=DESTROY, stopped_before_h=11.0)
+    assert [act for _, act, _ in seen.acts] == ["destroy"]
+    assert seen.acts[0][0] == pytest.approx((12.45 - 11) * 60, abs=1)
+
+
+def test_a_heartbeat_comes_every_hour() -> None:
+    assert watched(4 * HOUR, quiet).of("heartbeat") == [60, 120, 180, 240]
+
+
+def test_only_changes_are_told() -> None:
+    def steady(at_s: float) -> dict[str, Any]:
+        moving = run(counters=[counter(round(at_s / MINUTE), at_s)])
+        return {"runs": [moving], "processes": (INIT, process(TRAINER)), "gpus": (gpu(util=90),)}
+
+    seen = watched(3 * HOUR, steady)
+    assert [event.kind for _, event in seen.events] == [
+        "changed", "heartbeat", "heartbeat", "heartbeat",
+    ]  # fmt: skip
+    """Case 30: 58 warnings in a run of three hours, none of them true."""
