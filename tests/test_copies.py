@@ -247,10 +247,10 @@ def test_what_was_written_just_before_it_was_read_is_read_again(
     hashed(run, path, monkeypatch)
     newest_ns = max(each.ctime_ns for each in copies.read(path).files)
     seconds = newest_ns // 10**9
-    data = json.loads(path.read_text(encoding="utf-8"))
+    made = copies.read(path)
     for later_s, files in [(1, 3), (4, 0)]:
-        made = datetime.fromtimestamp(seconds + later_s, tz=timezone.utc)
-        path.write_text(json.dumps({**data, "made_at": made.isoformat()}), encoding="utf-8")
+        made_at = datetime.fromtimestamp(seconds + later_s, tz=timezone.utc)
+        copies.write(made.model_copy(update={"made_at": made_at}), path)
         assert len(hashed(run, path, monkeypatch)) == files
 
 
@@ -332,8 +332,12 @@ def test_a_manifest_comes_back_as_it_was_written(manifest: Manifest, tmp_path: P
     copies.write(manifest, path)
     assert copies.read(path) == manifest
     data = json.loads(path.read_text(encoding="utf-8"))
-    assert data["schema"] == "costplan.manifest/1"
-    assert list(data) == ["schema", "made_at", "folder", "complete", "left_out", "skipped", "files"]
+    assert data["schema"] == "costplan.manifest/2"
+    assert list(data) == [
+        *("schema", "count", "digest", "made_at", "folder", "complete", "left_out"),
+        *("skipped", "outside", "files"),
+    ]
+    assert data["count"] == 3
     assert list(tmp_path.glob(".*")) == []
 
 
@@ -372,11 +376,12 @@ def changed(manifest: Manifest, tmp_path: Path, **changes: Any) -> Path:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"schema": "costplan.manifest/2"}, "is no costplan.manifest/1"),
-        ({"schema": None}, "is no costplan.manifest/1"),
+        ({"schema": "costplan.manifest/1"}, "is no costplan.manifest/2"),
+        ({"schema": "costplan.manifest/3"}, "is no costplan.manifest/2"),
+        ({"schema": None}, "is no costplan.manifest/2"),
         ({"note": "x"}, "unknown key 'note'"),
         ({"complete": "true"}, "complete"),
-        ({"complete": False}, "is unfinished"),
+        ({"complete": False}, "is not as it was written"),
         ({"made_at": "2026-08-27T09:00:00"}, "made_at"),
         ({"made_at": 1_700_000_000}, "not a time such as"),
         ({"path": "/etc/passwd"}, "an absolute path"),
@@ -401,6 +406,100 @@ def test_a_manifest_that_does_not_fit_is_refused(
     manifest: Manifest, tmp_path: Path, changes: dict[str, Any], why: str
 ) -> None:
     assert why in refused(copies.read, changed(manifest, tmp_path, **changes))
+
+
+def test_a_half_made_manifest_is_read_only_where_that_is_asked_for(
+    manifest: Manifest, tmp_path: Path
+) -> None:
+    path = tmp_path / "manifest.json"
+    copies.write(manifest.model_copy(update={"complete": False}), path)
+    assert "is unfinished" in refused(copies.read, path)
+    assert not copies.read(path, unfinished=True).complete
+
+
+def edits(data: dict[str, Any]) -> dict[str, Any]:
+    """Return edits by hand after which a manifest still has the form of one, by name."""
+    first, *others = data["files"]
+    link = {"path": "link", "kind": "link-outside", "target": "/data"}
+    moved = {"path": "last.csv", "size_bytes": 18, "sha256": "0" * 64, "mtime_ns": 1, "ctime_ns": 1}
+    left = {"name": "x", "kind": "file", "size_bytes": 1, "count": 1, "at_least": False}
+    return {
+        "a file taken out": {**data, "files": others},
+        "a file taken out and counted": {**data, "files": others, "count": 2},
+        "a file added": {**data, "files": [*data["files"], {**first, "path": "more.csv"}]},
+        **{
+            f"another {name}": {**data, "files": [{**first, name: value}, *others]}
+            for name, value in moved.items()
+        },
+        "a broken checkpoint that opens": {
+            **data,
+            "files": [*data["files"][:2], {**data["files"][2], "checkpoint": "broken"}],
+        },
+        "a link taken out": {**data, "skipped": []},
+        "another link": {**data, "skipped": [link]},
+        "a file left out": {**data, "left_out": ["results.csv"]},
+        "another folder": {**data, "folder": "/other"},
+        "another time": {**data, "made_at": "2100-01-02T00:00:00Z"},
+        "work beside it taken out": {**data, "outside": {"left": [], "unseen": []}},
+        "nobody looked beside it": {key: data[key] for key in data if key != "outside"},
+        "other work beside it": {**data, "outside": {"left": [left], "unseen": []}},
+        "no count": {key: data[key] for key in data if key != "count"},
+        "no digest": {key: data[key] for key in data if key != "digest"},
+        "another digest": {**data, "digest": "0" * 64},
+    }
+
+
+def test_any_edit_by_hand_is_noticed_where_the_folder_is_long_gone(
+    run: Path, tmp_path: Path
+) -> None:
+    (run / "gone").symlink_to("nowhere")
+    filled(tmp_path / "data", {"image": b"x"})
+    (run / "data").symlink_to(tmp_path / "data")
+    path = tmp_path / "manifest.json"
+    copies.make(run, now=NOW, resume_from=path)
+    shutil.rmtree(run)
+    data = json.loads(path.read_text(encoding="utf-8"))
+    for name, edited in edits(data).items():
+        path.write_text(json.dumps(edited), encoding="utf-8")
+        for unfinished in (False, True):
+            told = refused(copies.read, path, unfinished=unfinished)
+            assert "is not as it was written" in told, name
+    path.write_text(json.dumps({**data, "files": data["files"][::-1]}), encoding="utf-8")
+    assert len(copies.read(path).files) == 3  # the order of lines says nothing
+
+
+def test_a_manifest_that_was_changed_says_how_to_go_on(run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    copies.make(run, now=NOW, resume_from=path)
+    path.write_text(path.read_text("utf-8").replace("results.csv", "Results.csv"), "utf-8")
+    with pytest.raises(InputError) as caught:
+        copies.make(run, now=NOW, resume_from=path)
+    assert caught.value.hint == "remove it and make it again"
+
+
+def test_what_ctrl_c_interrupts_is_kept(run: Path, tmp_path: Path) -> None:
+    def stop(progress: copies.Progress) -> None:
+        if progress.files_done == 2:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "manifest.json"
+    with pytest.raises(KeyboardInterrupt):
+        copies.make(run, now=NOW, resume_from=path, progress=stop)
+    half = copies.read(path, unfinished=True)
+    assert ([each.path for each in half.files], half.complete) == (
+        ["results.csv", "status.json"],
+        False,
+    )
+
+
+def test_a_manifest_says_what_goes_with_the_box_all_the_same(
+    run: Path, tmp_path: Path, git: Any
+) -> None:
+    made = copies.make(run, now=NOW, resume_from=tmp_path / "manifest.json")
+    assert made.outside is not None
+    assert [Path(each.name).name for each in made.outside.left] == [".gitignore", "train.py"]
+    again = copies.make(run, now=NOW, resume_from=tmp_path / "manifest.json")
+    assert again.outside == made.outside  # the manifest itself is nobody's work
 
 
 def test_a_manifest_that_is_cut_off_is_refused(manifest: Manifest, tmp_path: Path) -> None:

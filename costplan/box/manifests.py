@@ -1,18 +1,24 @@
-"""Manifests: every file of a folder with its hash, made so that a killed run can go on."""
+"""Manifests: every file of a folder with its hash, made so that a killed run can go on.
+
+Each carries a count and a digest of all it says, so that a line taken out or a figure changed by
+hand is noticed where the folder is long gone. It finds slips and torn files; it is no signature.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import tempfile
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from costplan import yamlfile
 from costplan.box import folders, strictjson
+from costplan.box.uncopied import outside
 from costplan.errors import InputError
 from costplan.records.copies import FileEntry, Manifest
 
@@ -21,8 +27,8 @@ if TYPE_CHECKING:
 
     from costplan.box.folders import Walked
 
-# History: 1: first form.
-SCHEMA: Final = "costplan.manifest/1"
+# /1: first form. /2 2026-11: `count`, `digest`, and `outside`, what goes with the box all the same.
+SCHEMA: Final = "costplan.manifest/2"
 _BEGINNING: Final = b'{"schema": "costplan.manifest/'
 
 SAVE_EVERY_BYTES: Final = 1 << 28
@@ -84,7 +90,9 @@ def make(
     if again != walked:
         first = sorted(set(again.files) ^ set(walked.files))
         raise folders.changed(root / first[0].path if first else root)
-    return _saved(draft.model_copy(update={"complete": True}), resume_from)
+    own = () if resume_from is None else (resume_from,)
+    beside = outside(root, draft, own=own)
+    return _saved(draft.model_copy(update={"complete": True, "outside": beside}), resume_from)
 
 
 def _with_the_rest(
@@ -107,20 +115,26 @@ def _with_the_rest(
     def whole() -> Manifest:
         return draft.model_copy(update={"files": tuple(entries[key] for key in sorted(entries))})
 
-    for found in walked.files:
-        if found.path in entries:
-            continue
-        entries[found.path] = folders.entry(
-            Path(draft.folder), found, tick=partial(tell, found.path)
-        )
-        done_bytes += found.size_bytes
-        unsaved_bytes += found.size_bytes
-        # A share of what is there, so that saving a long list stays cheap beside making it.
-        most_unsaved = max(SAVE_EVERY_FILES, len(entries) // 10)
-        if save_to and (unsaved_bytes >= SAVE_EVERY_BYTES or len(entries) - saved >= most_unsaved):
-            _saved(whole(), save_to)
-            saved, unsaved_bytes = len(entries), 0
-        tell(found.path)
+    try:
+        for found in walked.files:
+            if found.path in entries:
+                continue
+            entries[found.path] = folders.entry(
+                Path(draft.folder), found, tick=partial(tell, found.path)
+            )
+            done_bytes += found.size_bytes
+            unsaved_bytes += found.size_bytes
+            # A share of what is there, so that saving a long list stays cheap beside making it.
+            most_unsaved = max(SAVE_EVERY_FILES, len(entries) // 10)
+            if save_to and (
+                unsaved_bytes >= SAVE_EVERY_BYTES or len(entries) - saved >= most_unsaved
+            ):
+                _saved(whole(), save_to)
+                saved, unsaved_bytes = len(entries), 0
+            tell(found.path)
+    except KeyboardInterrupt:
+        _saved(whole(), save_to)  # what was read in the last minute counts too
+        raise
     return whole()
 
 
@@ -171,13 +185,27 @@ def read(path: Path, *, unfinished: bool = False) -> Manifest:
     if not isinstance(data, dict) or "schema" not in data:
         raise InputError(f"{path} is no manifest", hint="`costplan idle copy make` writes one")
     if data.pop("schema") != SCHEMA:
-        raise InputError(f"{path} is no {SCHEMA}", hint="make it again with this costplan")
+        raise InputError(f"{path} is no {SCHEMA}", hint="remove it and make it again")
+    count, digest = data.pop("count", None), data.pop("digest", None)
     manifest = yamlfile.build(Manifest, data, where=str(path))
+    if count != len(manifest.files) or digest != _digest(data):
+        raise InputError(
+            f"{path} is not as it was written: {len(manifest.files)} files, it says {count}, "
+            "or something in it was changed",
+            hint="remove it and make it again",
+        )
     if not manifest.complete and not unfinished:
         raise InputError(
             f"{path} is unfinished", hint="make it again: what it holds is not read twice"
         )
     return manifest
+
+
+def _digest(data: dict[str, Any]) -> str:
+    """Return the SHA-256 of all that a manifest says, whatever the order of its files."""
+    files = sorted(data["files"], key=lambda each: str(each["path"]))
+    text = json.dumps({**data, "files": files}, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def write(manifest: Manifest, path: Path) -> None:
@@ -188,8 +216,9 @@ def write(manifest: Manifest, path: Path) -> None:
     """
     _is_manifest(path)
     data = manifest.model_dump(mode="json", exclude_none=True)
+    seal = {"count": len(manifest.files), "digest": _digest(data)}
     files = ",\n".join(json.dumps(each, ensure_ascii=False) for each in data.pop("files"))
-    head = json.dumps({"schema": SCHEMA, **data}, ensure_ascii=False).removesuffix("}")
+    head = json.dumps({"schema": SCHEMA, **seal, **data}, ensure_ascii=False).removesuffix("}")
     try:
         _replace(path, f'{head}, "files": [\n{files}\n]}}\n'.encode())
     except OSError as err:

@@ -22,11 +22,14 @@ MOST_NAMES: Final = 20
 """Unpushed commits named; the rest are counted."""
 
 
-def outside(folder: Path, manifest: Manifest, *, git: bool = True) -> Outside:
+def outside(
+    folder: Path, manifest: Manifest, *, git: bool = True, own: Collection[Path] = ()
+) -> Outside:
     """Return what of `folder`, and of git repositories at or above it, `manifest` does not hold.
 
     `folder` may be larger than the one that was copied. A folder of which nothing was copied is
-    one line. Files that git ignores are seen where `folder` holds them, not elsewhere.
+    one line. Files that git ignores are seen where `folder` holds them, not elsewhere. What is
+    `own`, as the manifest in its folder is, is nobody's work.
 
     Raises:
         InputError: `folder` cannot be read.
@@ -34,15 +37,30 @@ def outside(folder: Path, manifest: Manifest, *, git: bool = True) -> Outside:
     root = folders.resolved(folder)
     base = Path(manifest.folder)
     copied = {str(base / each.path) for each in manifest.files}
-    own = {str(base / each) for each in manifest.left_out}
-    left = list(_files(root, copied, own))
+    ours = {str(base / each) for each in manifest.left_out} | {_in_full(each) for each in own}
+    left = list(_files(root, copied, ours))
     unseen: list[str] = []
     for top in _repositories(root) if git else ():
         try:
-            left += _git_work(top, copied)
+            left += _git_work(top, copied, ours)
         except _GitError as err:
             unseen.append(f"{top}: {err}")
     return Outside(left=tuple(left), unseen=tuple(unseen))
+
+
+def _in_full(path: Path) -> str:
+    return str(path.parent.resolve() / path.name)
+
+
+def _is_own(full: str, own: Collection[str]) -> bool:
+    """Return whether a file is one of ours, or was being written beside it in a run now dead."""
+    folder, _, name = full.rpartition(os.sep)
+    return full in own or any(
+        name.startswith(f".{Path(each).name}.")
+        and name.endswith(folders.TEMPORARY)
+        and folder == str(Path(each).parent)
+        for each in own
+    )
 
 
 # --- files --------------------------------------------------------------------------------------
@@ -55,7 +73,7 @@ def _files(root: Path, copied: Collection[str], own: Collection[str]) -> Iterato
     sizes: dict[str, list[int]] = {}
     for each in walked.files:
         full = str(root / each.path)
-        if full in copied or full in own:
+        if full in copied or _is_own(full, own):
             continue
         name = _topmost(root, each.path, holding)
         sizes.setdefault(name, []).append(each.size_bytes)
@@ -90,7 +108,7 @@ def _behind(root: Path, link: Skipped) -> Left:
         if count == MOST_COUNTED:
             break
     return Left(
-        name=f"{link.path} -> {target}",
+        name=f"{link.path} -> {os.fsencode(target).decode('utf-8', 'backslashreplace')}",
         kind="link",
         size_bytes=size_bytes,
         count=count,
@@ -118,14 +136,15 @@ def _repositories(root: Path) -> list[Path]:
         return [top for top in (root, *root.parents) if (top / ".git").exists()]
 
 
-def _git_work(top: Path, copied: Collection[str]) -> Iterator[Left]:
+def _git_work(top: Path, copied: Collection[str], own: Collection[str]) -> Iterator[Left]:
     """Yield what of the repository at `top` is nowhere else."""
     for row in _git(top, "status", "--porcelain=v1", "-z", "-uall", "--no-renames").split("\0"):
         state, path = row[:2], row[3:]
-        if path and str(top / path) not in copied:
+        full = str(top / path)
+        if path and full not in copied and not _is_own(full, own):
             kind: Literal["untracked", "uncommitted"]
             kind = "untracked" if state == "??" else "uncommitted"
-            yield Left(name=str(top / path), kind=kind, size_bytes=_size_bytes(top / path))
+            yield Left(name=full, kind=kind, size_bytes=_size_bytes(top / path))
     if any(path.startswith(f"{top / '.git'}{os.sep}") for path in copied):
         return  # the commits are files, and copied as such
     yield from _unpushed(top)

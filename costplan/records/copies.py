@@ -79,6 +79,26 @@ class Skipped(Record):
     """Where a link points, as it stands in the link."""
 
 
+class Left(Record):
+    """Something that goes with the box, for it is not in the copy."""
+
+    name: str
+    kind: Literal["file", "folder", "link", "uncommitted", "untracked", "unpushed", "stash"]
+    size_bytes: int | None
+    """None where nobody can tell; with `at_least`, no more than what was counted."""
+    count: int = 1
+    """Files in a folder, unpushed commits in a repository."""
+    at_least: bool = False
+
+
+class Outside(Record):
+    """What a copy does not hold, and where nobody could look."""
+
+    left: tuple[Left, ...]
+    unseen: tuple[str, ...]
+    """Why something could not be looked at; what is unseen is not nothing."""
+
+
 class Manifest(Record):
     """What a folder held at one time."""
 
@@ -91,6 +111,8 @@ class Manifest(Record):
     left_out: tuple[RelativePath, ...] = ()
     """The manifest itself, where it lies in the folder."""
     skipped: tuple[Skipped, ...] = ()
+    outside: Outside | None = None
+    """What goes with the box although this manifest is copied; None while it is being made."""
     files: tuple[FileEntry, ...]
 
     @model_validator(mode="after")
@@ -172,23 +194,3 @@ class CopyReport(Record):
     def _near(self, path: str) -> str:
         near = [f"{each.found} ({each.how})" for each in self.near_names if each.path == path]
         return f", but there is {' and '.join(near)}" if near else ""
-
-
-class Left(Record):
-    """Something that goes with the box, for it is not in the copy."""
-
-    name: str
-    kind: Literal["file", "folder", "link", "uncommitted", "untracked", "unpushed", "stash"]
-    size_bytes: int | None
-    """None where nobody can tell; with `at_least`, no more than what was counted."""
-    count: int = 1
-    """Files in a folder, unpushed commits in a repository."""
-    at_least: bool = False
-
-
-class Outside(Record):
-    """What a copy does not hold, and where nobody could look."""
-
-    left: tuple[Left, ...]
-    unseen: tuple[str, ...]
-    """Why something could not be looked at; what is unseen is not nothing."""
