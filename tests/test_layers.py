@@ -22,7 +22,7 @@ LAYERS: list[set[str]] = [
     {"records.jobs", "records.results", "records.copies"},
     {"records.idle", "records.signals", "records.acting"},
     {"yamlfile"},
-    {"box", "box.strictjson", "box.files", "box.gpus", "box.processes", "box.probe"},
+    {"box", "box.strictjson", "box.wording", "box.files", "box.gpus", "box.processes", "box.probe"},
     {"box.tables", "box.timeline", "ledgerfile", "box.guest", "box.commands"},
     {"box.checkpoints", "box.gather", "box.listings", "box.load"},
     {"box.statusfile", "box.owners", "ledger"},
@@ -67,7 +67,7 @@ PURE = [
     *("records.signals", "stopping", "errors", "boxcosts", "glimpse", "box.tables"),
     *("box.statusfile", "box.runs", "box.timeline", "box.load", "box.owners", "box.progress"),
     *("box.remarks", "box.since", "box.verdict", "windows", "box.guest", "falsestops", "watching"),
-    *("records.acting",),
+    *("records.acting", "box.wording"),
 ]
 IMPURE_MODULES = {
     *("os", "pathlib", "shutil", "tempfile", "glob", "io", "fileinput"),  # the disk

@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from costplan.box import copies, folders, since
+from costplan.box.wording import first, moment, named, size
 from costplan.errors import CostplanError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from costplan.records.copies import CopyReport, Left, Manifest
+    from costplan.records.copies import CopyReport, Manifest
     from costplan.records.signals import Snapshot
-
-MOST_NAMED: Final = 20
-"""Reasons of one kind that are named; the rest are counted."""
 
 # ValueError and RuntimeError are what paths of no machine and circles of links raise.
 _NOT_SEEN: Final = (CostplanError, OSError, ValueError, RuntimeError)
+
+_UNASKED: Final = "nobody looked for git work and files beside the folder of the manifest"
 
 T = TypeVar("T")
 
@@ -125,7 +125,9 @@ def _of_both_places(asked: _Asked, report: CopyReport | None) -> list[_Said]:
     except _NOT_SEEN as err:
         why.append(_why(err))
     said = [_Said(why, []), _of_the_box(asked, look, original=original)]
-    return [*said, *([_of_the_folder(asked, report, original=original)] if here else [])]
+    if here:
+        said.append(_of_the_folder(asked, report, original=original))
+    return [*said, _left(asked, here=here)]
 
 
 def _shut(*refusals: str) -> Gate:
@@ -154,8 +156,8 @@ def _of_the_manifest(asked: _Asked) -> _Said:
         )
     if manifest.made_at > asked.now:
         refusals.append(
-            f"{asked.copy} is of {since.moment(manifest.made_at)}, in the future of now, "
-            f"{since.moment(asked.now)}: the clocks disagree"
+            f"{asked.copy} is of {moment(manifest.made_at)}, in the future of now, "
+            f"{moment(asked.now)}: the clocks disagree"
         )
     return _Said(refusals, [])
 
@@ -166,15 +168,15 @@ def _of_the_manifest(asked: _Asked) -> _Said:
 def _of_the_copy(asked: _Asked, report: CopyReport) -> _Said:
     refusals = report.flaws()
     notes: list[str] = []
-    sizes = {each.path: since.size(each.size_bytes) for each in asked.manifest.files}
+    sizes = {each.path: size(each.size_bytes) for each in asked.manifest.files}
     links = {each.path for each in asked.manifest.skipped}
     found = report.findings()
     behind = [f"{each.path}: {each.why}" for each in found if each.path in links]
     named = [
         f"{each.path} ({sizes[each.path]}): {each.why}" for each in found if each.path in sizes
     ]
-    refusals += _first(named)
-    (notes if asked.leave_behind else refusals).extend(_first(behind))
+    refusals += first(named)
+    (notes if asked.leave_behind else refusals).extend(first(behind))
     if report.reasons() and not (refusals or behind):
         refusals.append(f"{report.against} is no verified copy")
     if report.extra:
@@ -194,15 +196,9 @@ def _age_of_the_listing(asked: _Asked) -> list[str]:
     listed = datetime.fromtimestamp(found.st_mtime, tz=timezone.utc)
     older = ", before the manifest" if listed < asked.manifest.made_at else ""
     return [
-        f"{asked.copied_to} was listed at {since.moment(listed)}{older}: "
+        f"{asked.copied_to} was listed at {moment(listed)}{older}: "
         "what became of that place since, nobody looked"
     ]
-
-
-def _first(reasons: Sequence[str]) -> list[str]:
-    """Return the first reasons and the count of the rest."""
-    more = len(reasons) - MOST_NAMED
-    return [*reasons[:MOST_NAMED], *([f"and {more} more of the kind"] if more > 0 else [])]
 
 
 # --- the original, where it is here -------------------------------------------------------------
@@ -238,28 +234,30 @@ def _is_original(manifest: Manifest) -> bool:
 def _of_the_folder(asked: _Asked, report: CopyReport | None, *, original: bool) -> _Said:
     folder = Path(asked.manifest.folder)
     stale, why = _tried(lambda: copies.still_valid(asked.manifest, folder))
-    made = since.moment(asked.manifest.made_at)
-    refusals = [*why, *(f"{folder}, manifest of {made}: {text}" for text in _first(stale or []))]
+    made = moment(asked.manifest.made_at)
+    refusals = [*why, *(f"{folder}, manifest of {made}: {text}" for text in first(stale or []))]
     notes: list[str] = []
     if report is not None and report.same_disk:
         goes = asked.looked_here or (asked.box_running and original)
         text = f"{report.against} lies on the same disk as {folder}"
         (refusals if goes else notes).append(f"{text}: it goes with the box" if goes else text)
-    (notes if asked.leave_behind else refusals).extend(_left(asked))
+    elif report is not None and asked.looked_here and asked.copied_to.is_dir():
+        notes.append(f"{report.against} is on this machine: make sure that it outlives the box")
     return _Said(refusals, notes)
 
 
-def _left(asked: _Asked) -> list[str]:
-    """Return what goes with the box, and where nobody could look."""
-    outside, why = _tried(lambda: copies.outside(Path(asked.manifest.folder), asked.manifest))
-    if outside is None:
-        return why
-    return [*_first([_named(each) for each in outside.left]), *_first(outside.unseen)]
-
-
-def _named(left: Left) -> str:
-    least = "at least " if left.at_least else ""
-    return f"not in the copy: {left.name} ({left.kind}, {least}{since.size(left.size_bytes)})"
+def _left(asked: _Asked, *, here: bool) -> _Said:
+    """Return what goes with the box, as it is, or as it was when the manifest was made."""
+    manifest, why = asked.manifest, [_UNASKED]
+    outside = manifest.outside
+    if here:
+        own = (asked.copy, asked.copied_to)
+        outside, why = _tried(lambda: copies.outside(Path(manifest.folder), manifest, own=own))
+    if outside is not None:
+        why = [*first([named(each) for each in outside.left]), *first(outside.unseen)]
+    when = "" if here else f" (as of {moment(manifest.made_at)})"
+    said = [f"{text}{when}" for text in why]
+    return _Said([], said) if asked.leave_behind else _Said(said, [])
 
 
 # --- the box ------------------------------------------------------------------------------------
@@ -268,7 +266,7 @@ def _named(left: Left) -> str:
 def _of_the_box(asked: _Asked, look: Snapshot | None, *, original: bool) -> _Said:
     """Return what the look says, and who else speaks for the box where it says nothing."""
     manifest = asked.manifest
-    made = f"the manifest of {since.moment(manifest.made_at)}"
+    made = f"the manifest of {moment(manifest.made_at)}"
     refusals = since.reasons(manifest, look, now=asked.now) if look is not None else []
     if look is not None and any(since.is_witness(manifest, run) for run in look.runs):
         return _Said(refusals, _unwitnessed(manifest, look))
@@ -285,10 +283,10 @@ def _unwitnessed(manifest: Manifest, look: Snapshot) -> list[str]:
     files = since.unwitnessed(manifest, look)
     if not files:
         return []
-    size = since.size(sum(each.size_bytes for each in files))
+    all_of_it = size(sum(each.size_bytes for each in files))
     return [
-        f"{len(files)} files of the manifest ({size}), such as {files[0].path}, lie outside the "
-        "runs that were looked at, or deeper: whether they changed nobody saw"
+        f"{len(files)} files of the manifest ({all_of_it}), such as {files[0].path}, lie outside "
+        "the runs that were looked at, or deeper: whether they changed nobody saw"
     ]
 
 

@@ -7,14 +7,15 @@ does not show is never taken for quiet.
 from __future__ import annotations
 
 import posixpath
-from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Final
 
 from costplan.box.files import DEEPEST
 from costplan.box.runs import CHECKPOINTS, suffix
+from costplan.box.wording import BEGINNING_OF_TIME, moment, moment_of, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
     from costplan.records.copies import FileEntry, Manifest
     from costplan.records.signals import RunSeen, Snapshot
@@ -23,8 +24,6 @@ QUIET_S: Final = 60.0
 """A checkpoint that changed within this may still be being written: trainers save in place."""
 LOOK_HOLDS_S: Final = 600.0
 """A look that is further from now is an old one, or the clocks disagree."""
-_BEGINNING_OF_TIME: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_UNIT_BYTES: Final = {"GB": 10**9, "MB": 10**6, "kB": 10**3}
 
 
 def reasons(manifest: Manifest, look: Snapshot, *, now: datetime) -> list[str]:
@@ -153,39 +152,5 @@ def _is_at_or_below(path: str, above: str) -> bool:
     return not above or path == above or path.startswith(f"{above}/")
 
 
-# --- in words -----------------------------------------------------------------------------------
-
-
-def size(size_bytes: int | None) -> str:
-    """Return a size for people.
-
-    >>> size(2_345_000_000), size(17), size(None)
-    ('2.345 GB', '17 bytes', 'size unknown')
-    """
-    if size_bytes is None:
-        return "size unknown"
-    for name, unit_bytes in _UNIT_BYTES.items():
-        if size_bytes >= unit_bytes:
-            return f"{size_bytes / unit_bytes:.3f} {name}"
-    return f"{size_bytes} bytes"
-
-
-def moment(at: datetime) -> str:
-    """Return a time for people, to the microsecond where two could differ by less than a second.
-
-    >>> moment(datetime(2026, 8, 27, 9, tzinfo=timezone.utc))
-    '2026-08-27 09:00:00 UTC'
-    """
-    return at.astimezone(timezone.utc).isoformat(sep=" ").replace("+00:00", " UTC")
-
-
-def moment_of(at_s: float) -> str:
-    """Return a time in seconds since 1970 for people, or as it is where no calendar has it."""
-    try:
-        return moment(_BEGINNING_OF_TIME + timedelta(seconds=at_s))
-    except (OverflowError, ValueError):
-        return f"{at_s:g} s since 1970"
-
-
 def _seconds(at: datetime) -> float:
-    return (at - _BEGINNING_OF_TIME).total_seconds()
+    return (at - BEGINNING_OF_TIME).total_seconds()
