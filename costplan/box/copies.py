@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 
     from costplan.box.folders import Found
 
-__all__ = ["Progress", "check", "make", "outside", "read", "still_valid", "write"]
+__all__ = [
+    "Progress",
+    "check",
+    "is_original",
+    "make",
+    "outside",
+    "read",
+    "still_valid",
+    "write",
+]
 
 # The hash of the manifest first; the others need the original at hand, the strongest first.
 OTHER_HASHES: Final = ("git-sha1", "sha1", "md5")
@@ -271,3 +280,18 @@ def _is_unchanged(root: Path, known: FileEntry, found: Found, *, made_ns: int) -
     if known.ctime_ns == found.ctime_ns and folders.settled(known, read_ns=made_ns):
         return True
     return folders.entry(root, found).sha256 == known.sha256
+
+
+def is_original(manifest: Manifest) -> bool:
+    """Return whether the folder on this machine is the one that was read: no copy has its ctimes.
+
+    Raises:
+        InputError: The folder cannot be read.
+    """
+    walked = folders.walk(folders.resolved(Path(manifest.folder)))
+    found = {each.path: each for each in walked.files}
+    return any(
+        folders.same_stamp(known, found[known.path])
+        for known in manifest.files
+        if known.path in found
+    )

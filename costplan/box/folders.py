@@ -52,6 +52,21 @@ def resolved(folder: Path) -> Path:
     return root
 
 
+def is_there(folder: Path) -> bool:
+    """Return whether something is on this machine at `folder`, which must be written in full.
+
+    A place that nobody may enter is another machine's: boxes keep runs below /root.
+
+    Raises:
+        OSError: The disk fails, which `Path.is_dir` takes for nothing there.
+    """
+    try:
+        folder.stat()
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return False
+    return folder.is_absolute()
+
+
 def walk(root: Path, *, left_out: Collection[str] = ()) -> Walked:
     """Return every file below `root` but those `left_out`, and apart what is no file.
 

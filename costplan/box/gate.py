@@ -6,22 +6,22 @@ What cannot be looked at is a refusal, never a pass.
 from __future__ import annotations
 
 import stat
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from costplan.box import copies, folders, since
-from costplan.box.wording import first, moment, named, size
+from costplan.box.wording import first, moment, moment_of, named, size
 from costplan.errors import CostplanError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from costplan.records.copies import CopyReport, Manifest
     from costplan.records.signals import Snapshot
 
-# ValueError and RuntimeError are what paths of no machine and circles of links raise.
-_NOT_SEEN: Final = (CostplanError, OSError, ValueError, RuntimeError)
+# The last three: paths of no machine, circles of links, times of no calendar.
+_NOT_SEEN: Final = (CostplanError, OSError, ValueError, RuntimeError, OverflowError)
 
 _UNASKED: Final = "nobody looked for git work and files beside the folder of the manifest"
 
@@ -101,10 +101,12 @@ def gate(
         *(copy, copied_to, manifest, snapshot, looked_here, box_running, now, leave_behind)
     )
     report, why = _tried(lambda: copies.check(manifest, copied_to, progress=progress))
-    said = [_Said(why, []), _of_the_manifest(asked)]
-    if report is not None:
-        said.append(_of_the_copy(asked, report))
-    said += _of_both_places(asked, report)
+    said = [
+        _Said(why, []),
+        _said(lambda: _of_the_question(asked)),
+        _said(lambda: _of_the_copy(asked, report)),
+        _said(lambda: _of_both_places(asked, report)),
+    ]
     return Gate(
         refusals=tuple(text for each in said for text in each.refusals),
         notes=tuple(text for each in said for text in each.notes),
@@ -114,20 +116,17 @@ def gate(
     )
 
 
-def _of_both_places(asked: _Asked, report: CopyReport | None) -> list[_Said]:
-    """Return what the folder says, where it is on this machine, and what the box says."""
-    look, here, original = asked.snapshot, False, False
-    why: list[str] = []
-    try:
-        here = _is_here(asked)
-        original = here and (asked.looked_here or _is_original(asked.manifest))
-        look = _resolved(look) if look is not None and asked.looked_here else look
-    except _NOT_SEEN as err:
-        why.append(_why(err))
-    said = [_Said(why, []), _of_the_box(asked, look, original=original)]
+def _of_both_places(asked: _Asked, report: CopyReport | None) -> _Said:
+    """Return what the box says, and what the folder says where it is on this machine."""
+    here = folders.is_there(Path(asked.manifest.folder))
+    original = here and (asked.looked_here or copies.is_original(asked.manifest))
+    said = [_of_the_box(asked, original=original), _left(asked, here=here)]
     if here:
         said.append(_of_the_folder(asked, report, original=original))
-    return [*said, _left(asked, here=here)]
+    return _Said(
+        [text for each in said for text in each.refusals],
+        [text for each in said for text in each.notes],
+    )
 
 
 def _shut(*refusals: str) -> Gate:
@@ -142,14 +141,22 @@ def _tried(look: Callable[[], T]) -> tuple[T | None, list[str]]:
         return None, [_why(err)]
 
 
+def _said(look: Callable[[], _Said]) -> _Said:
+    """Return what a look says; one that fails refuses."""
+    said, why = _tried(look)
+    return said or _Said(why, [])
+
+
 def _why(err: Exception) -> str:
     hint = getattr(err, "hint", None)
     return f"{err}: {hint}" if hint else str(err) or type(err).__name__
 
 
-def _of_the_manifest(asked: _Asked) -> _Said:
+def _of_the_question(asked: _Asked) -> _Said:
     manifest = asked.manifest
     refusals = []
+    if asked.looked_here and not asked.box_running:
+        refusals.append("the box is said to be stopped and to be this machine: is the id right?")
     if not manifest.size_bytes:
         refusals.append(
             f"{asked.copy} holds nothing: {len(manifest.files)} files of {manifest.folder}, 0 bytes"
@@ -165,7 +172,9 @@ def _of_the_manifest(asked: _Asked) -> _Said:
 # --- the copy -----------------------------------------------------------------------------------
 
 
-def _of_the_copy(asked: _Asked, report: CopyReport) -> _Said:
+def _of_the_copy(asked: _Asked, report: CopyReport | None) -> _Said:
+    if report is None:
+        return _Said([], [])
     refusals = report.flaws()
     notes: list[str] = []
     sizes = {each.path: size(each.size_bytes) for each in asked.manifest.files}
@@ -190,45 +199,17 @@ def _age_of_the_listing(asked: _Asked) -> list[str]:
     That is no refusal: only equal hashes verify, and they prove what lay there when it was
     listed, before the manifest or after it. What became of that place later no listing shows.
     """
-    found, why = _tried(asked.copied_to.stat)
-    if found is None or stat.S_ISDIR(found.st_mode):
-        return why
-    listed = datetime.fromtimestamp(found.st_mtime, tz=timezone.utc)
-    older = ", before the manifest" if listed < asked.manifest.made_at else ""
+    found = asked.copied_to.stat()
+    if stat.S_ISDIR(found.st_mode):
+        return []
+    older = ", before the manifest" if found.st_mtime < asked.manifest.made_at.timestamp() else ""
     return [
-        f"{asked.copied_to} was listed at {moment(listed)}{older}: "
+        f"{asked.copied_to} is a listing of {moment_of(found.st_mtime)}{older}, taken at its word: "
         "what became of that place since, nobody looked"
     ]
 
 
 # --- the original, where it is here -------------------------------------------------------------
-
-
-def _is_here(asked: _Asked) -> bool:
-    """Return whether something is on this machine where the manifest says its folder was."""
-    folder = Path(asked.manifest.folder)
-    try:
-        folder.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except PermissionError:
-        # Boxes keep runs below /root, which on other machines nobody may enter.
-        if asked.looked_here:
-            raise
-        return False
-    return folder.is_absolute()
-
-
-def _is_original(manifest: Manifest) -> bool:
-    """Return whether the folder here is the one that was read: no copy has its ctimes."""
-    found = {
-        each.path: each for each in folders.walk(folders.resolved(Path(manifest.folder))).files
-    }
-    return any(
-        folders.same_stamp(known, found[known.path])
-        for known in manifest.files
-        if known.path in found
-    )
 
 
 def _of_the_folder(asked: _Asked, report: CopyReport | None, *, original: bool) -> _Said:
@@ -263,9 +244,11 @@ def _left(asked: _Asked, *, here: bool) -> _Said:
 # --- the box ------------------------------------------------------------------------------------
 
 
-def _of_the_box(asked: _Asked, look: Snapshot | None, *, original: bool) -> _Said:
+def _of_the_box(asked: _Asked, *, original: bool) -> _Said:
     """Return what the look says, and who else speaks for the box where it says nothing."""
-    manifest = asked.manifest
+    manifest, look = asked.manifest, asked.snapshot
+    if look is not None and asked.looked_here:
+        look = _resolved(look)
     made = f"the manifest of {moment(manifest.made_at)}"
     refusals = since.reasons(manifest, look, now=asked.now) if look is not None else []
     if look is not None and any(since.is_witness(manifest, run) for run in look.runs):

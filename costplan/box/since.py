@@ -129,6 +129,8 @@ def _checkpoints(manifest: Manifest, run: RunSeen, below: str, wall_s: float) ->
             )
         if held.get(path) != newest.size_bytes:
             yield f"{path} ({size(newest.size_bytes)}) on the box is not in the manifest"
+    elif held:
+        yield f"{run.path}: the look tells nothing of its {len(held)} checkpoints"
     if run.checkpoints_bytes != sum(held.values()):
         yield (
             f"{run.path} holds {size(run.checkpoints_bytes)} of checkpoints, the manifest "

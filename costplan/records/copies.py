@@ -84,7 +84,7 @@ class Left(Record):
 
     name: str
     kind: Literal["file", "folder", "link", "uncommitted", "untracked", "unpushed", "stash"]
-    size_bytes: int | None
+    size_bytes: int | None = None
     """None where nobody can tell; with `at_least`, no more than what was counted."""
     count: int = 1
     """Files in a folder, unpushed commits in a repository."""
