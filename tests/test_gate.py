@@ -436,10 +436,20 @@ def test_a_running_box_that_nobody_looked_at_is_a_refusal(far: Asked) -> None:
     assert "give --run or --ssh" in far.refusals(snapshot=empty)
 
 
-def test_a_look_that_failed_is_a_refusal_even_of_a_stopped_box(far: Asked) -> None:
-    for running in (True, False):
-        told = far.refusals(snapshot=Snapshot(problem="no route to host"), box_running=running)
-        assert "the look at the box failed: no route to host" in told
+def test_a_look_that_failed_is_a_refusal_but_for_a_stopped_box_that_answers_nobody(
+    far: Asked,
+) -> None:
+    failed = Snapshot(problem="no route to host")
+    assert "the look at the box failed: no route to host" in far.refusals(snapshot=failed)
+    stopped = far.answer(snapshot=failed, box_running=False)
+    assert stopped.passes
+    assert "nobody could look" in stopped.notes[0]
+
+
+def test_what_was_seen_of_a_stopped_box_counts_all_the_same(far: Asked) -> None:
+    asked = far._replace(box_running=False)
+    assert "later than the manifest" in asked.run(newest_at_s=MADE_S + 1).refusals()
+    assert "cannot be read: torn" in asked.run(problem="torn").refusals()
 
 
 def test_a_look_without_a_time_is_a_refusal(far: Asked) -> None:
@@ -480,6 +490,12 @@ def test_a_run_outside_the_folder_of_the_manifest_is_a_refusal(far: Asked, tmp_p
         told = far.run(path=path).refusals()
         assert f"{path}, which was looked at, is not known to lie in {good}" in told
         assert "2100-01-01 12:00:00 UTC" in told
+        assert "give --run or --ssh" in told
+
+
+def test_a_folder_that_is_not_written_in_full_holds_no_run(far: Asked) -> None:
+    rewritten(far, folder="run")
+    assert "run/one, which was looked at" in far.run(path="run/one").refusals()
 
 
 def test_a_second_run_that_was_not_copied_is_a_refusal(far: Asked, tmp_path: Path) -> None:

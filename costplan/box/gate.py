@@ -182,12 +182,10 @@ def _of_the_copy(asked: _Asked, report: CopyReport | None) -> _Said:
     found = report.findings()
     behind = [f"{each.path}: {each.why}" for each in found if each.path in links]
     named = [
-        f"{each.path} ({sizes[each.path]}): {each.why}" for each in found if each.path in sizes
+        f"{each.path} ({sizes[each.path]}): {each.why}" for each in found if each.path not in links
     ]
     refusals += first(named)
     (notes if asked.leave_behind else refusals).extend(first(behind))
-    if report.reasons() and not (refusals or behind):
-        refusals.append(f"{report.against} is no verified copy")
     if report.extra:
         notes.append(f"{report.against} also holds {len(report.extra)} files of no manifest")
     return _Said(refusals, [*notes, *_age_of_the_listing(asked)])
@@ -249,6 +247,8 @@ def _of_the_box(asked: _Asked, *, original: bool) -> _Said:
     manifest, look = asked.manifest, asked.snapshot
     if look is not None and asked.looked_here:
         look = _resolved(look)
+    if look is not None and look.problem is not None and not asked.box_running:
+        look = None  # a stopped box answers nobody
     made = f"the manifest of {moment(manifest.made_at)}"
     refusals = since.reasons(manifest, look, now=asked.now) if look is not None else []
     if look is not None and any(since.is_witness(manifest, run) for run in look.runs):
