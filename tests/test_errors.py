@@ -6,13 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costplan.errors import CostplanError, InputError, LimitError, UnknownError, nearest
+from costplan.errors import (
+    CostplanError,
+    InputError,
+    LimitError,
+    UnconfirmedError,
+    UnknownError,
+    nearest,
+)
 
 EXIT_CODES: list[tuple[type[CostplanError], int]] = [
     (CostplanError, 1),
     (InputError, 2),
     (UnknownError, 3),
     (LimitError, 4),
+    (UnconfirmedError, 5),
 ]
 
 

@@ -73,6 +73,7 @@ class Asked(NamedTuple):
     box_running: bool = True
     now: datetime = NOW
     leave_behind: bool = False
+    gpu_here: bool = True
 
     def answer(self, **changes: Any) -> Gate:
         asked = self._replace(**changes)
@@ -320,6 +321,10 @@ def test_a_copy_on_the_disk_of_the_box_goes_with_it(tmp_path: Path) -> None:
     # Nobody said that the box is here, but the folder that was read is.
     assert f"{told}: it goes with the box" in asked.refusals()
     assert f"{told}: it goes with the box" in asked.refusals(snapshot=None)
+    # A machine without a GPU is no box, unless somebody says so.
+    laptop = asked.answer(gpu_here=False)
+    assert (laptop.passes, told in laptop.notes) == (True, True)
+    assert f"{told}: it goes with the box" in asked.refusals(gpu_here=False, looked_here=True)
     stopped = asked.answer(snapshot=None, box_running=False)
     assert stopped.passes
     assert told in stopped.notes

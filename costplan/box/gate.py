@@ -56,6 +56,7 @@ class _Asked(NamedTuple):
     box_running: bool
     now: datetime
     leave_behind: bool
+    gpu_here: bool
 
 
 class _Said(NamedTuple):
@@ -74,6 +75,7 @@ def gate(
     box_running: bool,
     now: datetime,
     leave_behind: bool = False,
+    gpu_here: bool = True,
     progress: Callable[[copies.Progress], None] | None = None,
 ) -> Gate:
     """Return why the box must not be destroyed: nothing where a verified copy speaks for it.
@@ -86,6 +88,7 @@ def gate(
         box_running: False only where the provider says that it is stopped.
         now: The time, with its zone.
         leave_behind: The person accepts that what is named in the notes goes with the box.
+        gpu_here: This machine has a GPU, so that it may be the box although nobody said so.
         progress: Told while the copy is read.
     """
     if copy is None:
@@ -98,8 +101,10 @@ def gate(
     if manifest is None:
         return _shut(*why)
     asked = _Asked(
-        *(copy, copied_to, manifest, snapshot, looked_here, box_running, now, leave_behind)
-    )
+        copy=copy, copied_to=copied_to, manifest=manifest, snapshot=snapshot, now=now,
+        looked_here=looked_here, box_running=box_running, leave_behind=leave_behind,
+        gpu_here=gpu_here,
+    )  # fmt: skip
     report, why = _tried(lambda: copies.check(manifest, copied_to, progress=progress))
     said = [
         _Said(why, []),
@@ -217,7 +222,7 @@ def _of_the_folder(asked: _Asked, report: CopyReport | None, *, original: bool) 
     refusals = [*why, *(f"{folder}, manifest of {made}: {text}" for text in first(stale or []))]
     notes: list[str] = []
     if report is not None and report.same_disk:
-        goes = asked.looked_here or (asked.box_running and original)
+        goes = asked.looked_here or (asked.box_running and asked.gpu_here and original)
         text = f"{report.against} lies on the same disk as {folder}"
         (refusals if goes else notes).append(f"{text}: it goes with the box" if goes else text)
     elif report is not None and asked.looked_here and asked.copied_to.is_dir():

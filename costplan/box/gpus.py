@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import math
 import subprocess
+from pathlib import Path
 from typing import Any
 
 FIELDS = "index,uuid,name,utilization.gpu,memory.used,memory.total,power.draw,power.limit"
@@ -17,6 +18,15 @@ TIMEOUT_S = 20
 MB = 1_048_576
 WATT_MILLIWATTS = 1_000
 SHORT = 200
+
+
+DEVICES = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/kfd", "/dev/dxg")
+"""Of NVIDIA's driver, AMD's, and either inside Windows."""
+
+
+def present() -> bool:
+    """Return whether this machine has a GPU, readable or not."""
+    return any(Path(each).exists() for each in DEVICES)
 
 
 def seen() -> tuple[list[dict[str, Any]] | None, str | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Final
 
-from costplan.box import actions, audit, commands
+from costplan.box import actions, audit, commands, gpus
 from costplan.box.gate import gate
 from costplan.cli import act_asked, looks
 from costplan.cli.streams import talk
@@ -161,6 +161,7 @@ def copy_gate(
         box_running=running,
         now=datetime.now(tz=timezone.utc),
         leave_behind=asked.leave_behind,
+        gpu_here=gpus.present(),
     )
 
 
