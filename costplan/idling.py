@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from costplan.absence import Exponential, history
@@ -14,8 +13,17 @@ from costplan.advisor import (
     cheapest,
     envelope,
     expected_usd,
-    gone_break_even,
     learned,
+)
+from costplan.borders import (
+    TIE_MOST_USD,
+    TIE_SHARE,
+    begins,
+    break_even,
+    destroy_after_h,
+    keep_until_h,
+    near_tie,
+    with_expiries,
 )
 from costplan.boxcosts import Costs, costs
 from costplan.records.idle import Advice, OptionCost, PlanStep
@@ -28,18 +36,11 @@ if TYPE_CHECKING:
     from costplan.records.idle import Absence, IdleBox
     from costplan.records.results import Notice
 
-TIE_SHARE: Final = Decimal("0.1")
-TIE_MOST_USD: Final = Decimal("0.30")
-"""Within a tenth of the rebuild and 30 cents the choice that can be undone is advised."""
 FEW, MANY = 10, 20
 CLAMP_FEW: Final = 0.25
 """Fewer than 10 recorded absences: no time below a quarter of its border or above four times."""
 CLAMP_SOME: Final = 0.125
 TWICE: Final = 2.0
-MARGIN_H: Final = 1.0
-MARGIN_SHARE: Final = 0.1
-"""Before a clock runs out there must be time to save what is on the box: an hour, or a tenth of
-the clock where that is less."""
 NOT_STOPS: Final = ("keep", "keep-data", "destroy")
 MOVES_SHARE: Final = 0.2
 """A border that moves by less is not worth a line."""
@@ -62,7 +63,7 @@ def advise(
     steps = envelope(money.options)
     law = law_of(absence)
     plan, guarantee = _plan(steps, money.options, absence, law)
-    plan = _with_expiries(plan, money.options)
+    plan = with_expiries(plan, money.options)
     known_h = absence.hours
     tie = near_tie(money, steps)
     stop = next((o for o in money.options if o.action not in NOT_STOPS), None)
@@ -86,7 +87,14 @@ def advise(
             if money.stopped_usd_per_hour is None
             else box.usd_per_hour - money.stopped_usd_per_hour
         ),
-        gpu_gone_break_even=None if expired else _break_even(box, money, absence, steps),
+        gpu_gone_break_even=None
+        if expired
+        else break_even(
+            box,
+            money,
+            absence.mean_hours if known_h is None else known_h,
+            begins(steps, "destroy"),
+        ),
         wiped=box.wiped,
         plan=tuple(PlanStep(from_h=s.from_h, action=s.option.action) for s in plan),
         plan_usd=None if law is None else _finite(expected_usd(plan, law)),
@@ -114,76 +122,6 @@ def _plan(
         return (Step(0.0, cheapest(options, absence.mean_hours)),), None
     plain = all(o.half_life_h is None and o.until_h is None for o in options)
     return steps, TWICE if plain else None
-
-
-def _with_expiries(plan: tuple[Step, ...], options: Sequence[Option]) -> tuple[Step, ...]:
-    """Return the plan with a step to destroy, in time, before a state ends by itself."""
-    result: list[Step] = []
-    destroy = next(option for option in options if option.action == "destroy")
-    for place, step in enumerate(plan):
-        end = plan[place + 1].from_h if place + 1 < len(plan) else math.inf
-        at, option = step.from_h, step.option
-        while _ends_h(option) < end:
-            # Down to the next state that still holds the data, and only then to destroy.
-            if at < _ends_h(option):
-                result.append(Step(at, option))
-                at = _ends_h(option)
-            rate = option.usd_per_hour
-            holding = [o for o in options if o.undo and o.usd_per_hour < rate and _ends_h(o) > at]
-            option = min(holding, key=lambda o: o.usd_per_hour, default=destroy)
-            if option is destroy:
-                return (*result, Step(at, destroy))
-        result.append(Step(at, option))
-    return tuple(result)
-
-
-def _ends_h(option: Option) -> float:
-    """Return when a state must be left: before its clock runs out, in time to save what is there.
-
-    A balance is taken as spent at this state's rate from the start: of what went before at a
-    higher rate, the margin has to take care.
-    """
-    if option.until_h is None:
-        return math.inf
-    return option.until_h - min(MARGIN_H, MARGIN_SHARE * option.until_h)
-
-
-def keep_until_h(options: Sequence[Option]) -> float:
-    """Return the absence up to which keeping the box on is cheapest."""
-    keep = options[0]
-    return min(
-        (float(max(Decimal(0), o.wake_usd) / (keep.usd_per_hour - o.usd_per_hour))
-         for o in options[1:] if o.usd_per_hour < keep.usd_per_hour),
-        default=math.inf,
-    )  # fmt: skip
-
-
-def destroy_after_h(options: Sequence[Option], steps: Sequence[Step]) -> float | None:
-    """Return the absence from which destroy is the cheapest state that is still there."""
-    places = [_begins(steps, "destroy"), *(o.until_h for o in options if o.until_h is not None)]
-    destroy = next(o for o in options if o.action == "destroy")
-    for hours in sorted(p for p in places if p is not None):
-        later = hours * (1 + 1e-9)
-        if cheapest(options, later) is destroy:
-            return hours
-    return None
-
-
-def _begins(steps: Sequence[Step], action: str) -> float | None:
-    return next((s.from_h for s in steps if s.option.action == action), None)
-
-
-def near_tie(money: Costs, steps: Sequence[Step]) -> tuple[float, float] | None:
-    """Return the hours between which the last two states of the envelope cost nearly the same."""
-    pairs = [(a.option, b) for a, b in pairwise(steps) if a.option.undo and not b.option.undo]
-    if not pairs or pairs[0][0].action == "keep":
-        return None
-    before, step = pairs[0]
-    saved = before.usd_per_hour - step.option.usd_per_hour
-    if saved <= 0:
-        return None
-    width = float(min(TIE_SHARE * money.rebuild_usd, TIE_MOST_USD) / saved)
-    return max(0.0, step.from_h - width), step.from_h + width
 
 
 def _verdict(
@@ -231,27 +169,6 @@ def _option(option: Option, absence: Absence, law: Law | None) -> OptionCost:
     )
 
 
-def _break_even(
-    box: IdleBox, money: Costs, absence: Absence, steps: Sequence[Step]
-) -> float | None:
-    """Return q* at the known hours, at the mean, or halfway to the destroy border."""
-    if money.stopped_usd_per_hour is None:
-        return None
-    hours = absence.hours if absence.hours is not None else absence.mean_hours
-    if hours is None:
-        border = _begins(steps, "destroy")
-        if border is None:
-            return None
-        hours = border / 2
-    return gone_break_even(
-        stopped_usd_per_hour=money.stopped_usd_per_hour,
-        restart_usd=money.restart_usd + box.lost_usd,
-        rebuild=money.rebuild_usd + box.upload_usd + box.lost_usd,
-        gone_usd=box.gone_usd,
-        away_h=hours,
-    )
-
-
 def flips(box: IdleBox, absence: Absence, now: Option) -> tuple[str, ...]:
     """Return which single changes of the inputs change the advice."""
     changes: list[tuple[str, dict[str, object]]] = [
@@ -262,14 +179,14 @@ def flips(box: IdleBox, absence: Absence, now: Option) -> tuple[str, ...]:
         ("half the disk", {"disk_gb": box.disk_gb / 2}),
     ]
     found = []
-    here = _begins(envelope(costs(box).options), "destroy")
+    here = begins(envelope(costs(box).options), "destroy")
     for text, update in changes:
         other = costs(box.model_copy(update=update))
         steps = envelope(other.options)
         plan, _ = _plan(steps, other.options, absence, law_of(absence))
-        plan = _with_expiries(plan, other.options)
+        plan = with_expiries(plan, other.options)
         then = _verdict(other, plan, absence, near_tie(other, steps))[0].action
-        border = _begins(steps, "destroy")
+        border = begins(steps, "destroy")
         if then != now.action:
             found.append(f"{text}: {then}")
         elif (

@@ -1,0 +1,112 @@
+"""Borders between the states of a box, and when a state must be left for another."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from costplan.advisor import Step, cheapest, gone_break_even
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from costplan.advisor import Option
+    from costplan.boxcosts import Costs
+    from costplan.records.idle import IdleBox
+
+TIE_SHARE: Final = Decimal("0.1")
+TIE_MOST_USD: Final = Decimal("0.30")
+"""Within a tenth of the rebuild and 30 cents the choice that can be undone is advised."""
+MARGIN_H: Final = 1.0
+MARGIN_SHARE: Final = 0.1
+"""Before a clock runs out there must be time to save what is on the box: an hour, or a tenth of
+the clock where that is less."""
+
+
+def with_expiries(plan: tuple[Step, ...], options: Sequence[Option]) -> tuple[Step, ...]:
+    """Return the plan with a step to destroy, in time, before a state ends by itself."""
+    result: list[Step] = []
+    destroy = next(option for option in options if option.action == "destroy")
+    for place, step in enumerate(plan):
+        end = plan[place + 1].from_h if place + 1 < len(plan) else math.inf
+        at, option = step.from_h, step.option
+        while ends_h(option) < end:
+            # Down to the next state that still holds the data, and only then to destroy.
+            if at < ends_h(option):
+                result.append(Step(at, option))
+                at = ends_h(option)
+            rate = option.usd_per_hour
+            holding = [o for o in options if o.undo and o.usd_per_hour < rate and ends_h(o) > at]
+            option = min(holding, key=lambda o: o.usd_per_hour, default=destroy)
+            if option is destroy:
+                return (*result, Step(at, destroy))
+        result.append(Step(at, option))
+    return tuple(result)
+
+
+def ends_h(option: Option) -> float:
+    """Return when a state must be left: before its clock runs out, in time to save what is there.
+
+    A balance is taken as spent at this state's rate from the start: of what went before at a
+    higher rate, the margin has to take care.
+    """
+    if option.until_h is None:
+        return math.inf
+    return option.until_h - min(MARGIN_H, MARGIN_SHARE * option.until_h)
+
+
+def keep_until_h(options: Sequence[Option]) -> float:
+    """Return the absence up to which keeping the box on is cheapest."""
+    keep = options[0]
+    return min(
+        (float(max(Decimal(0), o.wake_usd) / (keep.usd_per_hour - o.usd_per_hour))
+         for o in options[1:] if o.usd_per_hour < keep.usd_per_hour),
+        default=math.inf,
+    )  # fmt: skip
+
+
+def destroy_after_h(options: Sequence[Option], steps: Sequence[Step]) -> float | None:
+    """Return the absence from which destroy is the cheapest state that is still there."""
+    places = [begins(steps, "destroy"), *(o.until_h for o in options if o.until_h is not None)]
+    destroy = next(o for o in options if o.action == "destroy")
+    for hours in sorted(p for p in places if p is not None):
+        later = hours * (1 + 1e-9)
+        if cheapest(options, later) is destroy:
+            return hours
+    return None
+
+
+def begins(steps: Sequence[Step], action: str) -> float | None:
+    """Return where `action` begins; None where it is no step."""
+    return next((s.from_h for s in steps if s.option.action == action), None)
+
+
+def near_tie(money: Costs, steps: Sequence[Step]) -> tuple[float, float] | None:
+    """Return the hours between which the last two states of the envelope cost nearly the same."""
+    pairs = [(a.option, b) for a, b in pairwise(steps) if a.option.undo and not b.option.undo]
+    if not pairs or pairs[0][0].action == "keep":
+        return None
+    before, step = pairs[0]
+    saved = before.usd_per_hour - step.option.usd_per_hour
+    if saved <= 0:
+        return None
+    width = float(min(TIE_SHARE * money.rebuild_usd, TIE_MOST_USD) / saved)
+    return max(0.0, step.from_h - width), step.from_h + width
+
+
+def break_even(
+    box: IdleBox, money: Costs, away_h: float | None, destroy_h: float | None
+) -> float | None:
+    """Return q* at the hours away, or halfway to the border of destroy."""
+    hours = away_h if away_h is not None or destroy_h is None else destroy_h / 2
+    if money.stopped_usd_per_hour is None or hours is None:
+        return None
+    return gone_break_even(
+        stopped_usd_per_hour=money.stopped_usd_per_hour,
+        restart_usd=money.restart_usd + box.lost_usd,
+        rebuild=money.rebuild_usd + box.upload_usd + box.lost_usd,
+        gone_usd=box.gone_usd,
+        away_h=hours,
+    )
