@@ -7,7 +7,8 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from costplan.advisor import Step, cheapest, gone_break_even
+from costplan.advisor import Step, cheapest, envelope, gone_break_even
+from costplan.boxcosts import costs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,12 +24,16 @@ MARGIN_H: Final = 1.0
 MARGIN_SHARE: Final = 0.1
 """Before a clock runs out there must be time to save what is on the box: an hour, or a tenth of
 the clock where that is less."""
+LONG_RESTART_MINUTES: Final = 10.0
+"""A restart that includes relaunching the job, where only the box's was given."""
 
 
 def with_expiries(plan: tuple[Step, ...], options: Sequence[Option]) -> tuple[Step, ...]:
     """Return the plan with a step to destroy, in time, before a state ends by itself."""
     result: list[Step] = []
-    destroy = next(option for option in options if option.action == "destroy")
+    destroy = next((option for option in options if option.action == "destroy"), None)
+    if destroy is None:  # it would miss a deadline: the way back begins before the state ends
+        return plan
     for place, step in enumerate(plan):
         end = plan[place + 1].from_h if place + 1 < len(plan) else math.inf
         at, option = step.from_h, step.option
@@ -109,4 +114,19 @@ def break_even(
         rebuild=money.rebuild_usd + box.upload_usd + box.lost_usd,
         gone_usd=box.gone_usd,
         away_h=hours,
+    )
+
+
+def asks(box: IdleBox) -> tuple[str, ...]:
+    """Return what a given restart may leave out: the job does not start by itself again."""
+    minutes = box.restart_minutes
+    if box.stop is None or minutes is None or minutes >= LONG_RESTART_MINUTES:
+        return ()
+    longer = box.model_copy(update={"restart_minutes": LONG_RESTART_MINUTES})
+    now_h, then_h = (begins(envelope(costs(each).options), "destroy") for each in (box, longer))
+    if now_h is None or then_h is None:
+        return ()
+    return (
+        f"does the restart of {minutes:g} min include relaunching the job? destroy is cheapest "
+        f"from {now_h:.1f} h; with {LONG_RESTART_MINUTES:g} min from {then_h:.1f} h",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from costplan.absence import Exponential, history
 from costplan.advisor import (
@@ -16,24 +16,29 @@ from costplan.advisor import (
     learned,
 )
 from costplan.borders import (
+    LONG_RESTART_MINUTES,
     TIE_MOST_USD,
     TIE_SHARE,
+    asks,
     begins,
     break_even,
     destroy_after_h,
+    ends_h,
     keep_until_h,
     near_tie,
     with_expiries,
 )
 from costplan.boxcosts import Costs, costs
+from costplan.deadlines import latest_starts_h, reach, until_start
+from costplan.elapsed import from_now, rest, so_far, still_away, waiting
 from costplan.records.idle import Advice, OptionCost, PlanStep
 from costplan.units import decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from costplan.absence import Law
-    from costplan.records.idle import Absence, IdleBox
+    from costplan.records.idle import Absence, Deadline, Elapsed, IdleBox
     from costplan.records.results import Notice
 
 FEW, MANY = 10, 20
@@ -55,54 +60,115 @@ def law_of(absence: Absence) -> Law | None:
     return None
 
 
+class Clocks(NamedTuple):
+    """What else runs: a deadline, and hours that have passed."""
+
+    deadline: Deadline | None = None
+    elapsed: Elapsed | None = None
+
+
+NO_CLOCKS: Final = Clocks()
+
+
+class Decided(NamedTuple):
+    """What to do, and what it was decided from."""
+
+    money: Costs
+    options: tuple[Option, ...]
+    """The states left to choose from, from now on."""
+    steps: tuple[Step, ...]
+    plan: tuple[Step, ...]
+    guarantee: float | None
+    tie: tuple[float, float] | None
+    now: Option
+    why: str
+    start_by_h: float | None
+
+
 def advise(
-    box: IdleBox, absence: Absence, *, assumed: Sequence[str] = (), notices: Sequence[Notice] = ()
+    box: IdleBox,
+    absence: Absence,
+    *,
+    assumed: Sequence[str] = (),
+    notices: Sequence[Notice] = (),
+    clocks: Clocks = NO_CLOCKS,
 ) -> Advice:
     """Return what to do with the box now and later, in money."""
-    money = costs(box)
-    steps = envelope(money.options)
-    law = law_of(absence)
-    plan, guarantee = _plan(steps, money.options, absence, law)
-    plan = with_expiries(plan, money.options)
-    known_h = absence.hours
-    tie = near_tie(money, steps)
-    stop = next((o for o in money.options if o.action not in NOT_STOPS), None)
-    expired = stop is not None and known_h is not None and not stop.holds(known_h)
-    tie = None if expired else tie
-    now, why = _verdict(money, plan, absence, tie)
-    if now.action != plan[0].option.action:  # a near tie: what can be undone
-        plan = (Step(0.0, now),)
+    found = decided(box, absence, clocks)
+    money, elapsed, deadline = found.money, clocks.elapsed, clocks.deadline
+    law = still_away(law_of(absence), elapsed)
+    latest = latest_starts_h(box, found.options, deadline)
+    border_h = begins(envelope(money.options), "destroy")
+    stopped, on = money.stopped_usd_per_hour, elapsed is None or elapsed.state == "idle"
+    plan = [PlanStep(from_h=s.from_h, action=s.option.action) for s in found.plan]
+    if found.start_by_h is not None:
+        plan.append(PlanStep(from_h=found.start_by_h, action="start"))
     return Advice(
-        advice=now.action,
-        why=why,
-        options=tuple(_option(o, absence, law) for o in money.options),
-        away_h=known_h,
-        keep_until_h=keep_until_h(money.options),
-        destroy_after_h=destroy_after_h(money.options, steps),
-        near_tie_h=tie,
-        stopped_usd_per_hour=money.stopped_usd_per_hour,
+        advice=found.now.action,
+        why=found.why,
+        options=tuple(_option(o, absence, law, latest) for o in found.options),
+        away_h=absence.hours,
+        keep_until_h=keep_until_h(money.options) if on else 0.0,
+        destroy_after_h=destroy_after_h(found.options, found.steps),
+        near_tie_h=found.tie,
+        stopped_usd_per_hour=stopped,
         rebuild_usd=money.rebuild_usd,
-        saved_usd_per_hour=(
-            None
-            if money.stopped_usd_per_hour is None
-            else box.usd_per_hour - money.stopped_usd_per_hour
-        ),
+        saved_usd_per_hour=box.usd_per_hour - stopped if stopped is not None and on else None,
         gpu_gone_break_even=None
-        if expired
+        if _expired(found.options, absence)
         else break_even(
-            box,
-            money,
-            absence.mean_hours if known_h is None else known_h,
-            begins(steps, "destroy"),
+            box, money, absence.mean_hours if absence.hours is None else absence.hours, border_h
         ),
         wiped=box.wiped,
-        plan=tuple(PlanStep(from_h=s.from_h, action=s.option.action) for s in plan),
-        plan_usd=None if law is None else _finite(expected_usd(plan, law)),
-        guarantee=guarantee,
-        flips=flips(box, absence, now),
+        deadline_h=None if deadline is None else deadline.hours,
+        remaining_h=None if deadline is None else deadline.remaining_hours,
+        reserve_h=None if deadline is None else deadline.reserve_hours,
+        start_by_h=found.start_by_h,
+        so_far=so_far(box, money, elapsed, border_h),
+        asks=asks(box),
+        plan=tuple(plan),
+        plan_usd=(
+            None
+            if law is None or found.start_by_h is not None
+            else _finite(expected_usd(found.plan, law))
+        ),
+        guarantee=found.guarantee,
+        flips=flips(box, absence, found, clocks),
         assumed=tuple(assumed),
         notices=tuple(notices),
     )
+
+
+def decided(box: IdleBox, absence: Absence, clocks: Clocks = NO_CLOCKS) -> Decided:
+    """Return what to do with the box now and later, from now on."""
+    money = costs(box)
+    left = waiting(money.options, clocks.elapsed)
+    every = tuple(from_now(option, box, clocks.elapsed) for option in left)
+    timely = reach(box, every, clocks.deadline, absence.hours)
+    options = timely.options or every
+    allowed = {option.action for option in options}
+    steps = envelope([option for option in left if option.action in allowed])
+    plan, guarantee = _plan(steps, options, absence, law_of(absence))
+    plan = with_expiries(rest(plan, options, clocks.elapsed), options)
+    tie = None if _expired(options, absence) else near_tie(money, steps)
+    now, why = _verdict(money, options, plan, absence, tie)
+    if now.action != plan[0].option.action:  # a near tie: what can be undone
+        plan = (Step(0.0, now),)
+    start_by_h = None
+    if timely.latest_h and timely.options:
+        plan, start_by_h = until_start(plan, timely.latest_h)
+        start_by_h = min(start_by_h, ends_h(plan[-1].option))
+    if clocks.deadline is not None or clocks.elapsed is not None:
+        guarantee = None  # it counts from the start, and to the end
+    return Decided(
+        money, every, envelope(left), plan, guarantee, tie, now, why + timely.how, start_by_h
+    )
+
+
+def _expired(options: Sequence[Option], absence: Absence) -> bool:
+    """Return whether the stopped box will be gone by the known return."""
+    stop = next((o for o in options if o.action not in NOT_STOPS), None)
+    return stop is not None and absence.hours is not None and not stop.holds(absence.hours)
 
 
 def _plan(
@@ -125,7 +191,11 @@ def _plan(
 
 
 def _verdict(
-    money: Costs, plan: Sequence[Step], absence: Absence, tie: tuple[float, float] | None
+    money: Costs,
+    options: Sequence[Option],
+    plan: Sequence[Step],
+    absence: Absence,
+    tie: tuple[float, float] | None,
 ) -> tuple[Option, str]:
     first = plan[0].option
     hours = absence.hours if absence.hours is not None else absence.mean_hours
@@ -136,7 +206,7 @@ def _verdict(
             return first, f"for the first {text}"
         return first, "from now on"
     if tie is not None and not first.undo and tie[0] <= hours <= tie[1]:
-        undone = [o for o in money.options if o.undo and o.holds(hours)]
+        undone = [o for o in options if o.undo and o.holds(hours)]
         best = min(undone, key=lambda o: o.cost_usd(hours), default=first)
         if best.cost_usd(hours) - first.cost_usd(hours) <= min(
             TIE_SHARE * money.rebuild_usd, TIE_MOST_USD
@@ -150,7 +220,9 @@ def _finite(usd: float) -> float | None:
     return usd if math.isfinite(usd) else None
 
 
-def _option(option: Option, absence: Absence, law: Law | None) -> OptionCost:
+def _option(
+    option: Option, absence: Absence, law: Law | None, latest: Mapping[str, float]
+) -> OptionCost:
     cost: Decimal | None = None
     if absence.hours is not None:
         cost = option.cost_usd(absence.hours)
@@ -159,6 +231,8 @@ def _option(option: Option, absence: Absence, law: Law | None) -> OptionCost:
         cost = decimal(mean) if math.isfinite(mean) else None
     elif absence.mean_hours is not None:
         cost = option.cost_usd(absence.mean_hours)
+    start_h = latest.get(option.action)
+    late_h = 0.0 if start_h is None else (absence.hours or 0.0) - start_h
     return OptionCost(
         action=option.action,
         usd_per_hour=option.usd_per_hour,
@@ -166,37 +240,39 @@ def _option(option: Option, absence: Absence, law: Law | None) -> OptionCost:
         cost_usd=cost,
         undo=option.undo,
         until_h=option.until_h,
+        latest_start_h=start_h,
+        late_h=late_h if late_h > 0 else None,
     )
 
 
-def flips(box: IdleBox, absence: Absence, now: Option) -> tuple[str, ...]:
+def flips(box: IdleBox, absence: Absence, here: Decided, clocks: Clocks) -> tuple[str, ...]:
     """Return which single changes of the inputs change the advice."""
     changes: list[tuple[str, dict[str, object]]] = [
-        ("restart of 10 minutes", {"restart_minutes": 10.0}),
+        (f"restart of {LONG_RESTART_MINUTES:g} minutes", {"restart_minutes": LONG_RESTART_MINUTES}),
         ("your waiting time at $30/h", {"waiting_usd_per_hour": Decimal(30)}),
         ("a GPU gone 3 times in 10", {"gone_share": 0.3}),
         ("an hour of set-up", {"setup_minutes": 60.0}),
         ("half the disk", {"disk_gb": box.disk_gb / 2}),
     ]
+    asked = bool(asks(box))
     found = []
-    here = begins(envelope(costs(box).options), "destroy")
     for text, update in changes:
-        other = costs(box.model_copy(update=update))
-        steps = envelope(other.options)
-        plan, _ = _plan(steps, other.options, absence, law_of(absence))
-        plan = with_expiries(plan, other.options)
-        then = _verdict(other, plan, absence, near_tie(other, steps))[0].action
-        border = begins(steps, "destroy")
-        if then != now.action:
-            found.append(f"{text}: {then}")
-        elif (
-            absence.hours is None
-            and border is not None
-            and here is not None
-            and abs(border - here) > MOVES_SHARE * here
-        ):
-            found.append(f"{text}: destroy after {border:.1f} h instead of {here:.1f} h")
+        then = decided(box.model_copy(update=update), absence, clocks)
+        # Of a known absence a border is news only where it rests on a restart that nobody gave.
+        borders = absence.hours is None if "restart" not in text else not asked
+        if then.now.action != here.now.action:
+            found.append(f"{text}: {then.now.action}")
+        elif borders and (moved := _moved(here.steps, then.steps)) is not None:
+            found.append(f"{text}: {moved}")
     return tuple(found)
+
+
+def _moved(here: Sequence[Step], then: Sequence[Step]) -> str | None:
+    """Return how the border of destroy moves, where it does by much."""
+    now_h, then_h = begins(here, "destroy"), begins(then, "destroy")
+    if now_h is None or then_h is None or abs(then_h - now_h) <= MOVES_SHARE * now_h:
+        return None
+    return f"destroy after {then_h:.1f} h instead of {now_h:.1f} h"
 
 
 def seen_as(advice: Advice, state: str) -> Advice:

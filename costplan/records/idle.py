@@ -92,6 +92,42 @@ class Absence(Record):
     never: Chance = 0.0
 
 
+class Deadline(Record):
+    """Work that must be done by a time; hours from now."""
+
+    hours: AwayHours
+    remaining_hours: AwayHours
+    """Work left."""
+    reserve_hours: AwayHours
+
+
+class Elapsed(Record):
+    """An absence that has begun already."""
+
+    state: Literal["idle", "stopped"]
+    """`idle`: the box has been on all the while."""
+    hours: AwayHours
+
+
+class SoFar(Record):
+    """What an absence has cost until now."""
+
+    state: Literal["idle", "stopped"]
+    hours: float
+    usd: Decimal
+    border_h: float | None
+    """From here on destroy would have been cheapest; None where never."""
+    destroyed_usd: Decimal
+    """What the way back from a destroy costs, then as now."""
+
+
+class PlanStep(Record):
+    """From this many hours away on, be in this state; `start`: begin the way back."""
+
+    from_h: float
+    action: str
+
+
 class OptionCost(Record):
     """One state the box can wait in."""
 
@@ -104,13 +140,10 @@ class OptionCost(Record):
     undo: Truth
     until_h: float | None
     """After this the box is gone."""
-
-
-class PlanStep(Record):
-    """From this many hours away on, be in this state."""
-
-    from_h: float
-    action: str
+    latest_start_h: float | None = None
+    """By then the way back must begin, for the deadline; below zero: too late already."""
+    late_h: float | None = None
+    """By so much an absence as known, or a start now, misses that; None where it does not."""
 
 
 class Advice(Record):
@@ -133,6 +166,14 @@ class Advice(Record):
     """What a stop loses: to be copied first."""
     once_idle: str | None = None
     """The advice in money, where the box was looked at and is not idle."""
+    deadline_h: float | None = None
+    remaining_h: float | None = None
+    reserve_h: float | None = None
+    start_by_h: float | None = None
+    """When the way back from the last state of the plan must begin; None where none meets it."""
+    so_far: SoFar | None = None
+    asks: tuple[str, ...] = ()
+    """What the person may have left out, and what that moves."""
     plan: tuple[PlanStep, ...]
     plan_usd: float | None
     """Expected under the law."""
