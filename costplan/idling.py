@@ -31,6 +31,7 @@ from costplan.borders import (
 from costplan.boxcosts import Costs, costs
 from costplan.deadlines import latest_starts_h, reach, until_start
 from costplan.elapsed import from_now, rest, so_far, still_away, waiting
+from costplan.owntimers import compared, timer_steps
 from costplan.records.idle import Advice, OptionCost, PlanStep
 from costplan.units import decimal
 
@@ -65,6 +66,8 @@ class Clocks(NamedTuple):
 
     deadline: Deadline | None = None
     elapsed: Elapsed | None = None
+    timer: tuple[tuple[float, str], ...] = ()
+    """The person's own: hours away, and the state from then on."""
 
 
 NO_CLOCKS: Final = Clocks()
@@ -125,6 +128,13 @@ def advise(
         reserve_h=None if deadline is None else deadline.reserve_hours,
         start_by_h=found.start_by_h,
         so_far=so_far(box, money, elapsed, border_h),
+        compared=(
+            compared(
+                money.options, timer_steps(money.options, clocks.timer), found.plan, absence, law
+            )
+            if clocks.timer
+            else None
+        ),
         asks=asks(box),
         plan=tuple(plan),
         plan_usd=(

@@ -128,6 +128,32 @@ class PlanStep(Record):
     action: str
 
 
+class TimerCost(Record):
+    """What a schedule costs: under what is known of the absence, or at its worst."""
+
+    usd: float | None = None
+    """At the known absence, or expected."""
+    worst_ratio: float | None = None
+    """To the best in hindsight."""
+    regret_usd: float | None = None
+    """Most dollars above the best in hindsight."""
+    night_usd: float | None = None
+    weekend_usd: float | None = None
+    endless: tuple[Literal["usd", "worst_ratio", "regret_usd"], ...] = ()
+    """Which of them have no bound: it bills for ever, or is paid by who is back at once. Others
+    that are None are not known."""
+
+
+class Compared(Record):
+    """The person's own timer beside the plan."""
+
+    timer: tuple[PlanStep, ...]
+    basis: Literal["absence", "mean", "law", "nothing"]
+    """What is known of the absence; of a mean alone the law is taken as exponential."""
+    theirs: TimerCost
+    plan: TimerCost
+
+
 class OptionCost(Record):
     """One state the box can wait in."""
 
@@ -172,6 +198,7 @@ class Advice(Record):
     start_by_h: float | None = None
     """When the way back from the last state of the plan must begin; None where none meets it."""
     so_far: SoFar | None = None
+    compared: Compared | None = None
     asks: tuple[str, ...] = ()
     """What the person may have left out, and what that moves."""
     plan: tuple[PlanStep, ...]
