@@ -9,7 +9,7 @@ from costplan.billing import hourly_usd
 from costplan.units import GB_PER
 
 if TYPE_CHECKING:
-    from costplan.records.idle import StopAction
+    from costplan.records.idle import IdleBox, StopAction
     from costplan.records.providers import ActionName, Meter, Provider, State
 
 _NAMES: Final[dict[ActionName, StopAction]] = {
@@ -19,6 +19,14 @@ _NAMES: Final[dict[ActionName, StopAction]] = {
     "hibernate": "hibernate",
     "shelve": "shelve",
 }
+
+_ZERO_GPUS: Final = (
+    "where the GPU of a stopped box is gone, its files are reached by a start with zero GPUs on "
+    "the web page; the API cannot: count that time in --gone-cost"
+)
+_RECOVERY: Final = {"runpod-secure": _ZERO_GPUS, "runpod-community": _ZERO_GPUS}
+"""How files come off a box that cannot start again: runpod/docs @a900806e,
+pods/troubleshooting/zero-gpus.mdx, and runpod-python issue 371 for the API."""
 
 
 class StopFacts(NamedTuple):
@@ -44,11 +52,14 @@ class StopFacts(NamedTuple):
     """Of addresses and fees of a stopped box."""
     has_disk: bool = True
     """False where a stopped box has no disk that bills."""
+    at_zero: str | None = None
+    """What happens when the balance is used up."""
 
 
 def stop_facts(provider: Provider) -> StopFacts:
     """Return what is known of stopping a box at `provider`."""
     terms = provider.stop
+    at_zero = None if provider.balance is None else provider.balance.text
     disk = provider.meter("disk")
     month = disk.month_hours if disk is not None else None
     action = terms.action
@@ -56,7 +67,7 @@ def stop_facts(provider: Provider) -> StopFacts:
     if why is not None or action is None:
         return StopFacts(
             None, why, None, False, month, None, None, False, warnings(provider),
-            unknown=terms.supported is None,
+            unknown=terms.supported is None, at_zero=at_zero,
         )  # fmt: skip
     stopped_disk = provider.meter("disk", provider.actions[action].state)
     running_disk = provider.meter("disk")
@@ -73,7 +84,17 @@ def stop_facts(provider: Provider) -> StopFacts:
         wiped=terms.wiped,
         other_usd_per_hour=_other_usd_per_hour(provider, provider.actions[action].state),
         has_disk=stopped_disk is not None,
+        at_zero=at_zero,
     )
+
+
+def told(facts: StopFacts | None, box: IdleBox) -> list[str]:
+    """Return what somebody who stops `box` must hear of its provider, the worst first."""
+    if facts is None:
+        return []
+    first = [] if facts.why_not is None else [facts.why_not]
+    last = [] if facts.at_zero is None or box.balance_usd is None else [facts.at_zero]
+    return [*first, *last, *facts.warnings]
 
 
 def _others(provider: Provider, state: State) -> list[Meter]:
@@ -125,15 +146,11 @@ def _why_not(provider: Provider) -> str | None:
 
 def warnings(provider: Provider) -> tuple[str, ...]:
     """Return what looks like a stop at `provider` and is none, or loses something."""
-    found = []
-    for name, action in provider.actions.items():
-        words = name.replace("_", " ")
-        if name == "terminate":
-            continue
-        if provider.meter("gpu", action.state) is not None:
-            found.append(f"at {provider.name}, {words} does not end the bill ({action.state})")
-        elif action.state == "destroyed":
-            found.append(f"at {provider.name}, {words} destroys the box")
+    found = [
+        text
+        for name, action in provider.actions.items()
+        if name != "terminate" and (text := _trap(provider, name, action.state)) is not None
+    ]
     if provider.stop.wiped:
         found.append(f"a stop at {provider.name} wipes: {', '.join(provider.stop.wiped)}")
     if provider.stop.pinned_to_host:
@@ -141,6 +158,17 @@ def warnings(provider: Provider) -> tuple[str, ...]:
             f"a stopped box at {provider.name} waits for its own host: that others of its kind are "
             "free says nothing of its way back"
         )
+    if provider.key in _RECOVERY:
+        found.append(f"at {provider.name}, {_RECOVERY[provider.key]}")
     if provider.stop.ends_with_contract:
         found.append(f"at {provider.name} the box ends with its contract, stopped or not")
     return tuple(found)
+
+
+def _trap(provider: Provider, name: ActionName, state: State) -> str | None:
+    words = name.replace("_", " ")
+    if provider.meter("gpu", state) is not None:
+        return f"at {provider.name}, {words} does not end the bill ({state})"
+    if state == "destroyed":
+        return f"at {provider.name}, {words} destroys the box"
+    return None

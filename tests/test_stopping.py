@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from bills.samples import meter, provider
 
-from costplan.stopping import stop_facts, warnings
+from costplan.records.idle import IdleBox
+from costplan.stopping import stop_facts, told, warnings
 
 if TYPE_CHECKING:
     from costplan.catalog import Catalog
@@ -183,3 +184,27 @@ def test_only_where_the_container_disk_is_wiped_is_the_set_up_done_again(
     name: str, rebuilds: bool, shipped: Catalog
 ) -> None:
     assert stop_facts(shipped.providers[name]).rebuilds is rebuilds
+
+
+@pytest.mark.parametrize(
+    ("name", "told_of"), [("runpod-secure", True), ("runpod-community", True), ("vast", False)]
+)
+def test_how_files_come_off_a_box_whose_gpu_is_gone_is_said(
+    shipped: Catalog, name: str, told_of: bool
+) -> None:
+    said = "\n".join(stop_facts(shipped.providers[name]).warnings)
+    assert ("a start with zero GPUs on the web page; the API cannot" in said) is told_of
+
+
+def test_what_happens_at_a_balance_of_nothing_is_said_where_there_is_a_balance(
+    shipped: Catalog,
+) -> None:
+    facts = stop_facts(shipped.providers["vast"])
+    box = IdleBox(usd_per_hour=Decimal(3), setup_minutes=15)
+    paid = box.model_copy(update={"balance_usd": Decimal(2)})
+    assert told(facts, box) == list(facts.warnings)
+    assert told(facts, paid) == [facts.at_zero, *facts.warnings]
+    assert facts.at_zero is not None
+    assert told(None, paid) == []
+    lost = stop_facts(shipped.providers["lambda"])
+    assert told(lost, paid)[0] == lost.why_not

@@ -15,7 +15,7 @@ from costplan.errors import InputError, UnknownError
 from costplan.idling import advise
 from costplan.records.idle import IdleBox, KeptData
 from costplan.records.results import Notice
-from costplan.stopping import StopFacts, per_gb_month, stop_facts
+from costplan.stopping import StopFacts, per_gb_month, stop_facts, told
 
 if TYPE_CHECKING:
     from costplan.records.idle import Advice
@@ -108,9 +108,7 @@ def advised(asked: IdleAsked, *, now: datetime) -> Answered:
         never=asked.never,
     )
     _checked(box, fields, facts)
-    notices = [Notice(kind="stop", text=text) for text in (facts.warnings if facts else ())]
-    if facts is not None and facts.why_not is not None:
-        notices.insert(0, Notice(kind="stop", text=facts.why_not))
+    notices = [Notice(kind="stop", text=text) for text in told(facts, box)]
     return Answered(advise(box, absence, assumed=assumed, notices=notices), said, box)
 
 
