@@ -83,6 +83,18 @@ CASES: dict[str, list[str]] = {
                      "--back-in", "10h"],
     "idle-json": [*VAST, "--back-in", "8h", "--gpu-gone", "10%", "--gone-cost", "0.50",
                   "--format", "json"],
+    "idle-deadline": [*VAST, "--deadline", "wed 08:15", "--remaining", "10h"],
+    "idle-deadline-known": [*VAST, "--deadline", "36h", "--remaining", "10h",
+                            "--back-in", "24h45m"],
+    "idle-deadline-missed": [*VAST, "--deadline", "9h", "--remaining", "10h"],
+    "idle-compare": [*VAST, "--compare", "stop 1h, destroy 7d"],
+    "idle-compare-mean": [*VAST, "--compare", "stop 1h, destroy 7d", "--mean", "8h"],
+    "idle-stopped-for": [*VAST, "--stopped-for", "21d"],
+    "idle-stopped-for-json": [*VAST, "--stopped-for", "9h", "--format", "json"],
+    "idle-idle-for": [*VAST, "--idle-for", "6h", "--provider-timer", "30m"],
+    "idle-notice": [*VAST, "--back-in", "1h", "--notice", "30s", "--unsaved", "8",
+                    "--upload-mbit", "800"],
+    "idle-restart": [*VAST, "--restart", "2m", "--balance", "2"],
 }  # fmt: skip
 
 

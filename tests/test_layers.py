@@ -36,7 +36,7 @@ LAYERS: list[set[str]] = [
     {"billing", "predict", "work", "advisor", "seen"},
     {"states", "disk", "unpriced", "interruptions"},
     {"transfers", "boxcosts", "stopping"},
-    {"windows", "falsestops"},
+    {"windows", "deadlines", "elapsed", "borders", "owntimers", "rescue", "falsestops"},
     {"idling"},
     {"phases"},
     {"rates"},
@@ -47,9 +47,11 @@ LAYERS: list[set[str]] = [
     {"jobfile", "offerfile", "notices"},
     {"answer"},
     {"render", "render.figures"},
+    {"render.clocks"},
     {"render.copies", "render.documents", "render.idle", "render.tables", "render.watch"},
     {"cli.asked", "cli.absence_asked", "cli.streams", "cli.looks"},
-    {"cli.idle_asked", "cli.act_asked", "cli.meter"},
+    {"cli.clocks_asked", "cli.act_asked", "cli.meter"},
+    {"cli.idle_asked"},
     {"cli.acting", "cli.estimate_command", "cli.away_command", "cli.copy_command"},
     {"cli.watches"},
     {"cli.idle_answer"},
@@ -67,7 +69,7 @@ PURE = [
     *("records.signals", "stopping", "errors", "boxcosts", "glimpse", "box.tables"),
     *("box.statusfile", "box.runs", "box.timeline", "box.load", "box.owners", "box.progress"),
     *("box.remarks", "box.since", "box.verdict", "windows", "box.guest", "falsestops", "watching"),
-    *("records.acting", "box.wording"),
+    *("records.acting", "box.wording", "deadlines", "elapsed", "borders", "owntimers", "rescue"),
 ]
 IMPURE_MODULES = {
     *("os", "pathlib", "shutil", "tempfile", "glob", "io", "fileinput"),  # the disk

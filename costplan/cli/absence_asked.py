@@ -79,7 +79,7 @@ def _built(flag: str, **fields: float) -> Absence:
     return yamlfile.build(Absence, fields, where=flag)
 
 
-def next_time(text: str, now: datetime) -> datetime:
+def next_time(text: str, now: datetime, *, flag: str = "--back-at") -> datetime:
     """Return the next moment that `09:00`, `mon 09:00` or an ISO time with zone names.
 
     A time of day is one of the zone of `now`; where that is the machine's own, with the offset that
@@ -96,13 +96,14 @@ def next_time(text: str, now: datetime) -> datetime:
             at = None
         if at is None or at.tzinfo is None:
             raise InputError(
-                f"--back-at {text}: not a time",
-                hint="write 09:00, mon 09:00 or 2026-12-01T09:00+01:00",
+                f"{flag} {text}: not a time",
+                hint="write 09:00, mon 09:00 or 2026-12-01T09:00+01:00"
+                + ("" if flag == "--back-at" else ", or a duration: 36h"),
             )
     else:
         day, hour, minute = found[1], int(found[2]), int(found[3])
         if hour > 23 or minute > 59:
-            raise InputError(f"--back-at {text}: there is no such time of day")
+            raise InputError(f"{flag} {text}: there is no such time of day")
         at = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
         ahead = (DAYS.index(day) - at.weekday()) % 7 if day else 0
         at += timedelta(days=ahead)
@@ -111,7 +112,7 @@ def next_time(text: str, now: datetime) -> datetime:
         if now.utcoffset() == now.replace(tzinfo=None).astimezone().utcoffset():
             at = at.replace(tzinfo=None).astimezone()
     if at <= now:
-        raise InputError(f"--back-at {text}: it is past")
+        raise InputError(f"{flag} {text}: it is past")
     return at
 
 

@@ -49,6 +49,8 @@ def answer(words: Mapping[str, Any]) -> int:
     now = datetime.now().astimezone()
     answered = advised(asked, now=now)
     runs, ssh = words["run"] or [], words["ssh"]
+    if asked.stopped_for is not None and (runs or ssh):
+        raise InputError("--stopped-for beside --run or --ssh: nobody looks into a stopped box")
     if wanted.watch:
         from costplan.cli.watches import watched
 

@@ -11,6 +11,7 @@ from costplan import catalog as catalogs
 from costplan import ledger, yamlfile
 from costplan.boxcosts import RESTART_MINUTES, stopped_usd_per_hour
 from costplan.cli.absence_asked import absence_of, duration_s, number, share
+from costplan.cli.clocks_asked import ClocksAsked, check_clocks, clocks_of, with_notice
 from costplan.errors import InputError, UnknownError
 from costplan.idling import advise
 from costplan.records.idle import IdleBox, KeptData
@@ -52,6 +53,16 @@ class IdleAsked(NamedTuple):
     lost: str | None = None
     balance: str | None = None
     expires_in: str | None = None
+    deadline: str | None = None
+    remaining: str | None = None
+    reserve: str | None = None
+    compare: str | None = None
+    stopped_for: str | None = None
+    idle_for: str | None = None
+    provider_timer: str | None = None
+    notice: str | None = None
+    unsaved: str | None = None
+    upload_mbit: str | None = None
     keep_data: str | None = None
     keep_data_price: str | None = None
     keep_data_setup: str | None = None
@@ -108,8 +119,12 @@ def advised(asked: IdleAsked, *, now: datetime) -> Answered:
         never=asked.never,
     )
     _checked(box, fields, facts)
+    words = ClocksAsked(**{name: getattr(asked, name) for name in ClocksAsked._fields})
+    clocks, more, noted = clocks_of(words, now=now)
+    assumed += check_clocks(clocks, box, absence)
     notices = [Notice(kind="stop", text=text) for text in told(facts, box)]
-    return Answered(advise(box, absence, assumed=assumed, notices=notices), said, box)
+    advice = advise(box, absence, assumed=assumed, notices=[*noted, *notices], clocks=clocks)
+    return Answered(with_notice(advice, words), [*said, *more], box)
 
 
 def _checked(box: IdleBox, fields: dict[str, Any], facts: StopFacts | None) -> None:

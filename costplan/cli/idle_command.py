@@ -104,6 +104,40 @@ def idle(
     expires_in: Annotated[
         str | None, typer.Option(metavar="DURATION", help="The stopped box is deleted after this.")
     ] = None,
+    deadline: Annotated[
+        str | None,
+        typer.Option(metavar="TIME|DURATION", help="Work must be done by 09:00, fri 18:00, 36h."),
+    ] = None,
+    remaining: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Work left to do by the deadline.")
+    ] = None,
+    reserve: Annotated[
+        str | None,
+        typer.Option(metavar="DURATION", help="Kept free before it; 10% of the work left."),
+    ] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option(metavar="STEPS", help="Your timer beside the plan: 'stop 1h, destroy 7d'."),
+    ] = None,
+    stopped_for: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="It has been stopped this long already.")
+    ] = None,
+    idle_for: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="It has been on and idle this long.")
+    ] = None,
+    provider_timer: Annotated[
+        str | None,
+        typer.Option(metavar="DURATION", help="Its provider should have stopped it after this."),
+    ] = None,
+    notice: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Warning before the box is taken: 30s.")
+    ] = None,
+    unsaved: Annotated[
+        str | None, typer.Option(metavar="GB", help="What would have to be uploaded then.")
+    ] = None,
+    upload_mbit: Annotated[
+        str | None, typer.Option(metavar="MBIT_PER_S", help="Over a line of this speed.")
+    ] = None,
     keep_data: Annotated[
         str | None, typer.Option(metavar="GB", help="Fourth state: destroy, keep these GB.")
     ] = None,

@@ -199,6 +199,10 @@ class Advice(Record):
     """When the way back from the last state of the plan must begin; None where none meets it."""
     so_far: SoFar | None = None
     compared: Compared | None = None
+    notice_s: float | None = None
+    unsaved_gb: Decimal | None = None
+    notice_gb: Decimal | None = None
+    """Of that, what leaves the box at most between the provider's notice and its end."""
     asks: tuple[str, ...] = ()
     """What the person may have left out, and what that moves."""
     plan: tuple[PlanStep, ...]

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import json
 import math
-from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from costplan import __version__
+from costplan.render.clocks import (
+    compared_lines,
+    deadline_lines,
+    lasts_line,
+    later,
+    notice_line,
+    so_far_line,
+    span,
+)
 from costplan.render.figures import usd, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from costplan.records.idle import Advice, OptionCost
     from costplan.records.signals import Verdict
@@ -22,19 +31,6 @@ IDLE_SCHEMA: Final = "costplan.idle/1"
 NOT_STOPS: Final = ("keep", "keep-data", "destroy")
 PLOT_WIDTH: Final = 60
 PLOT_HEIGHT: Final = 12
-MINUTES_BELOW_H: Final = 1.0
-DAYS_FROM_H: Final = 72.0
-
-
-def span(hours: float) -> str:
-    """Return a time as people say it: minutes below an hour, days from three on.
-
-    >>> span(0.034), span(12.46), span(106.1)
-    ('2.0 min', '12.5 h', '4.4 days')
-    """
-    if hours < MINUTES_BELOW_H:
-        return f"{hours * 60:.1f} min"
-    return f"{hours:.1f} h" if hours < DAYS_FROM_H else f"{hours / 24:.1f} days"
 
 
 def advice_text(advice: Advice, *, said: Sequence[str], now: datetime) -> str:
@@ -50,7 +46,13 @@ def advice_text(advice: Advice, *, said: Sequence[str], now: datetime) -> str:
             f"  every hour on costs ${usd(advice.saved_usd_per_hour)} more than stopping "
             f"(stopped ${advice.stopped_usd_per_hour:.6f}/h)"
         )
-    lines.append(_plan(advice, now))
+    lines += [
+        lasts_line(advice),
+        so_far_line(advice),
+        _plan(advice, now),
+        *deadline_lines(advice, now),
+    ]
+    lines += [*compared_lines(advice.compared), notice_line(advice)]
     if advice.wiped and any(o.action not in NOT_STOPS for o in advice.options):
         lines.append(f"  before a stop: copy what is on {', '.join(advice.wiped)}: it is wiped")
     if any(step.action in ("destroy", "keep-data") for step in advice.plan):
@@ -58,6 +60,7 @@ def advice_text(advice: Advice, *, said: Sequence[str], now: datetime) -> str:
             "  before a destroy: a verified copy (costplan idle copy make DIR -o FILE, then "
             "costplan idle copy check FILE --against COPY)"
         )
+    lines += [f"  asked back: {text}" for text in advice.asks]
     lines += [f"  would change it: {text}" for text in advice.flips]
     lines += [f"  assumed: {text}" for text in advice.assumed]
     return "".join(visible(line) + "\n" for line in lines if line)
@@ -83,16 +86,17 @@ def _cost(option: OptionCost, away_h: float | None) -> str:
 
 def _borders(advice: Advice) -> str:
     destroy = advice.destroy_after_h
-    if math.isinf(advice.keep_until_h):
+    on = any(option.action == "keep" for option in advice.options)
+    if on and math.isinf(advice.keep_until_h):
         return "  keeping it on is cheapest however long you are away"
-    text = f"  keep only up to {span(advice.keep_until_h)} away"
+    parts = [f"keep only up to {span(advice.keep_until_h)} away"] if on else []
     if destroy is not None:
-        text += f"; destroy is cheapest from {span(destroy)}"
+        parts.append(f"destroy is cheapest from {span(destroy)}")
     if advice.near_tie_h is not None:
         low, high = advice.near_tie_h
-        text += f"; near tie {span(low)} - {span(high)}"
-        text += "" if advice.wiped else ": stop can be undone, destroy cannot"
-    return text
+        undone = "" if advice.wiped else ": stop can be undone, destroy cannot"
+        parts.append(f"near tie {span(low)} - {span(high)}{undone}")
+    return f"  {'; '.join(parts)}" if parts else ""
 
 
 def _plan(advice: Advice, now: datetime) -> str:
@@ -102,21 +106,15 @@ def _plan(advice: Advice, now: datetime) -> str:
     for step in advice.plan:
         when = "now" if step.from_h == 0 else f"after {span(step.from_h)}"
         if step.from_h:
-            when += f" ({_later(now, step.from_h):%a %Y-%m-%d %H:%M})"
-        steps.append(f"{step.action.replace('-', ' ')} {when}")
+            when += f" ({later(now, step.from_h):%a %Y-%m-%d %H:%M})"
+        name = "begin the way back" if step.action == "start" else step.action.replace("-", " ")
+        steps.append(f"{name} {when}")
     text = f"  plan if nobody comes back: {', '.join(steps)}"
     if advice.guarantee is not None:
         text += f"; never more than {advice.guarantee:g} times the best in hindsight"
     if advice.plan_usd is not None and math.isfinite(advice.plan_usd):
         text += f"; expected ${advice.plan_usd:.2f}"
     return text
-
-
-def _later(now: datetime, hours: float) -> datetime:
-    """Return the time of day it will be then, with the offset that holds then."""
-    then = now + timedelta(hours=min(hours, 1e6))
-    same_zone = now.utcoffset() == now.replace(tzinfo=None).astimezone().utcoffset()
-    return then.astimezone() if same_zone else then
 
 
 def plot_text(advice: Advice) -> str:
