@@ -117,12 +117,8 @@ def advise(
         stopped_usd_per_hour=stopped,
         rebuild_usd=money.rebuild_usd,
         saved_usd_per_hour=box.usd_per_hour - stopped if stopped is not None and on else None,
-        gpu_gone_break_even=None
-        if _expired(found.options, absence)
-        else break_even(
-            box, money, absence.mean_hours if absence.hours is None else absence.hours, border_h
-        ),
-        wiped=box.wiped,
+        gpu_gone_break_even=_break_even(box, absence, found, None if elapsed else border_h),
+        wiped=box.wiped if on else (),
         deadline_h=None if deadline is None else deadline.hours,
         remaining_h=None if deadline is None else deadline.remaining_hours,
         reserve_h=None if deadline is None else deadline.reserve_hours,
@@ -253,6 +249,14 @@ def _option(
         latest_start_h=start_h,
         late_h=late_h if late_h > 0 else None,
     )
+
+
+def _break_even(
+    box: IdleBox, absence: Absence, found: Decided, border_h: float | None
+) -> float | None:
+    hours = absence.mean_hours if absence.hours is None else absence.hours
+    expired = _expired(found.options, absence)
+    return None if expired else break_even(box, found.money, hours, border_h)
 
 
 def flips(box: IdleBox, absence: Absence, here: Decided, clocks: Clocks) -> tuple[str, ...]:

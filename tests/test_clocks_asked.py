@@ -84,6 +84,21 @@ def test_hours_passed_are_echoed_and_priced() -> None:
     assert body_of(*VAST)["so_far"] is None
 
 
+def test_a_stopped_box_past_its_providers_clock_may_be_gone() -> None:
+    words = [*VAST, "--expires-in", "10d", "--stopped-for"]
+    assert "stop after 24.0 h" in idle(*words, "9d").stdout
+    assert "stop by now: look whether it is there" in idle(*words, "10d").stdout
+
+
+def test_past_its_latest_start_a_stopped_box_is_left_to_a_rebuild() -> None:
+    words = [*VAST, "--deadline", "20h", "--remaining", "10h"]
+    assert (
+        "only a rebuild elsewhere begun at once is left"
+        in idle(*words, "--stopped-for", "1h").stdout
+    )
+    assert "only keep, or a rebuild elsewhere begun at once, is left" in idle(*words).stdout
+
+
 def test_a_mean_of_what_is_left_is_said_to_be_one() -> None:
     words = [*VAST, "--mean", "8h"]
     assert "the mean is of the hours still to come" in idle(*words, "--idle-for", "6h").stdout

@@ -14,7 +14,7 @@ from test_idling import BOXES, box, plan_of
 from costplan.absence import Exponential, history
 from costplan.elapsed import StillAway, still_away
 from costplan.idling import Clocks, advise
-from costplan.records.idle import Absence, Advice, Elapsed, IdleBox
+from costplan.records.idle import Absence, Advice, Deadline, Elapsed, IdleBox
 
 STOPPED = 50 / 720  # $/h
 T2_H = 12.450336  # 0.864607/0.0694444
@@ -97,6 +97,16 @@ def test_the_providers_clock_runs_since_the_stop(
     found = stopped(past_h, stop_expires_hours=10.0)
     assert found.options[0].until_h == pytest.approx(left_h)
     assert plan_of(found) == plan
+
+
+def test_what_a_stop_loses_is_lost_and_no_chance_is_named_for_a_time_that_is_past() -> None:
+    changed: dict[str, Any] = {"wiped": ("container disk",)}
+    assert advise(box(**changed), Absence()).wiped == ("container disk",)
+    assert stopped(9, **changed).wiped == ()
+    assert idle(9, **changed).wiped == ("container disk",)
+    assert advise(box(), Absence()).gpu_gone_break_even == pytest.approx(0.5)
+    assert stopped(504).gpu_gone_break_even is None
+    assert stopped(504, Absence(hours=8)).gpu_gone_break_even == pytest.approx(0.35745, abs=1e-5)
 
 
 def test_a_balance_pays_from_now_on() -> None:
@@ -187,3 +197,39 @@ def test_a_plan_looked_at_later_is_the_same_plan(
         found = advise(idle_box, Absence(), clocks=clocks)
         plans.append({step.action: hours + step.from_h for step in found.plan[1:]})
     assert plans[1] == pytest.approx({a: h for a, h in plans[0].items() if a in plans[1]})
+
+
+ABSENCES = st.sampled_from(
+    [Absence(), Absence(hours=0), Absence(hours=9), Absence(mean_hours=8),
+     Absence(mean_hours=8, never=0.05), Absence(recorded_hours=(0.5, 3, 60), away_hours=(4,))]
+)  # fmt: skip
+CLOCKS = st.builds(
+    Clocks,
+    deadline=st.one_of(
+        st.none(),
+        st.builds(
+            Deadline,
+            hours=st.floats(0, 50),
+            remaining_hours=st.floats(0, 30),
+            reserve_hours=st.floats(0, 3),
+        ),
+    ),
+    elapsed=st.one_of(
+        st.none(),
+        st.builds(Elapsed, state=st.sampled_from(["idle", "stopped"]), hours=st.floats(0, 1_000)),
+    ),
+)
+
+
+@given(BOXES, ABSENCES, CLOCKS)
+def test_any_mixture_of_clocks_gets_advice_that_is_a_plan_in_order(
+    some: IdleBox, absence: Absence, clocks: Clocks
+) -> None:
+    found = advise(some, absence, clocks=clocks)
+    times = [step.from_h for step in found.plan]
+    assert times[0] == 0
+    assert times == sorted(times)
+    assert found.plan[0].action == found.advice
+    assert found.advice in [option.action for option in found.options]
+    if clocks.deadline is not None or clocks.elapsed is not None:
+        assert found.guarantee is None

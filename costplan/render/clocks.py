@@ -76,17 +76,23 @@ def deadline_lines(advice: Advice, now: datetime) -> list[str]:
             lines.append("  no state keeps the reserve; the deadline itself can still be met")
     if advice.start_by_h is not None:
         at = later(now, advice.start_by_h)
-        lines.append(
-            f"  past {at:%a %Y-%m-%d %H:%M} only keep, or a rebuild elsewhere begun at once, is "
-            "left"
-        )
+        on = any(option.action == "keep" for option in advice.options)
+        left = "only keep, or a rebuild elsewhere begun at once, is left"
+        if not on:
+            left = "only a rebuild elsewhere begun at once is left"
+        lines.append(f"  past {at:%a %Y-%m-%d %H:%M} {left}")
     return lines
 
 
 def lasts_line(advice: Advice) -> str:
     """Return which states end by themselves, and when."""
     ends = ", ".join(
-        f"{option.action.replace('-', ' ')} after {span(option.until_h)}"
+        f"{option.action.replace('-', ' ')} "
+        + (
+            f"after {span(option.until_h)}"
+            if option.until_h
+            else "by now: look whether it is there"
+        )
         for option in advice.options
         if option.until_h is not None
     )
