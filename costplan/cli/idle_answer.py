@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from costplan.cli import act_asked
@@ -46,7 +46,7 @@ def answer(words: Mapping[str, Any]) -> int:
     asked = IdleAsked(**{name: words[name] for name in IdleAsked._fields})
     wanted = act_asked.words_of(words)
     act_asked.checked(wanted)
-    now = datetime.now().astimezone()
+    now = datetime.datetime.now().astimezone()
     answered = advised(asked, now=now)
     runs, ssh = words["run"] or [], words["ssh"]
     if asked.stopped_for is not None and (runs or ssh):
@@ -83,7 +83,7 @@ def answer(words: Mapping[str, Any]) -> int:
     return _code(tried, verdict, advice.advice, wants_code=words["exit_code"])
 
 
-def _died(now: datetime) -> list[str]:
+def _died(now: datetime.datetime) -> list[str]:
     from costplan.box import heartbeats
 
     return [heartbeats.death(beat, now) for beat in heartbeats.left(now)]

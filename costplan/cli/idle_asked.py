@@ -12,11 +12,12 @@ from costplan import ledger, yamlfile
 from costplan.boxcosts import RESTART_MINUTES, stopped_usd_per_hour
 from costplan.cli.absence_asked import absence_of, duration_s, number, share
 from costplan.cli.clocks_asked import ClocksAsked, check_clocks, clocks_of, with_notice
+from costplan.cli.offer_asked import add_disk, take_offer
 from costplan.errors import InputError, UnknownError
 from costplan.idling import advise
 from costplan.records.idle import IdleBox, KeptData
 from costplan.records.results import Notice
-from costplan.stopping import StopFacts, per_gb_month, stop_facts, told
+from costplan.stopping import StopFacts, stop_facts, told
 
 if TYPE_CHECKING:
     from costplan.records.idle import Advice
@@ -93,11 +94,14 @@ def advised(asked: IdleAsked, *, now: datetime) -> Answered:
     assumed: list[str] = []
     fields = _from_file(asked)
     facts = _facts(asked, fields.get("provider"))
-    _from_offer(asked, fields)
+    if asked.offer is not None:
+        take_offer(asked.offer, asked.pricing, fields)
     _from_flags(asked, fields)
     if facts is not None:
         _from_facts(facts, fields, assumed)
-    _with_disk(asked, fields, assumed)
+    if asked.offer is not None and asked.rate is None:
+        add_disk(asked.offer, asked.pricing, fields, assumed)
+    fields.pop("quoted_disk_gb", None)
     if "usd_per_hour" not in fields:
         raise UnknownError(
             "the running rate is not known", hint="give --rate, --offer SKU or --box FILE"
@@ -185,48 +189,6 @@ def _facts(asked: IdleAsked, saved: str | None) -> StopFacts | None:
     if offered is not None and catalog.provider_key(named) != offered:
         raise InputError(f"--offer is of {offered}, --provider says {named}")
     return stop_facts(catalog.providers[catalog.provider_key(named)])
-
-
-def _from_offer(asked: IdleAsked, fields: dict[str, Any]) -> None:
-    if asked.offer is None:
-        return
-    catalog = catalogs.load(catalogs.folder(asked.pricing))
-    entry = next((e for e in catalog.entries if e.sku == asked.offer), None)
-    if entry is None:
-        raise InputError(f"no offer {asked.offer!r} in the price folder")
-    price = entry.prices[-1]
-    if catalog.providers[asked.offer.split("/", 1)[0]].kind == "serverless":
-        raise InputError(f"{asked.offer} is serverless: there is no box to keep or stop")
-    if price.usd_per_hour is None:
-        raise UnknownError(f"{asked.offer} has no on-demand price")
-    fields["usd_per_hour"] = price.usd_per_hour
-    fields["quoted_disk_gb"] = price.quoted_disk_gb or Decimal(0)
-    if price.quoted_disk_gb is not None:
-        fields.setdefault("disk_gb", price.quoted_disk_gb)
-    for key in ("storage_usd_per_gb_month", "ingress_usd_per_gb"):
-        value = getattr(entry, key)
-        if value is not None:
-            fields.setdefault(key, value)
-
-
-def _with_disk(asked: IdleAsked, fields: dict[str, Any], assumed: list[str]) -> None:
-    """Put the running disk into the rate of an offer: `--rate` has it inside, a price list not."""
-    quoted = fields.pop("quoted_disk_gb", None)
-    if quoted is None or asked.rate is not None or asked.offer is None:
-        return
-    catalog = catalogs.load(catalogs.folder(asked.pricing))
-    provider = catalog.providers[asked.offer.split("/", 1)[0]]
-    disk = provider.meter("disk")
-    if "disk" in provider.included or disk is None or "disk_gb" not in fields:
-        return
-    price = fields.get("storage_usd_per_gb_month", per_gb_month(disk))
-    if price is None:
-        assumed.append("the running disk, whose price nobody states, is not in the rate")
-        return
-    month = fields.get("month_hours", disk.month_hours)
-    more = (Decimal(fields["disk_gb"]) - quoted) * Decimal(price) / Decimal(month)
-    fields["usd_per_hour"] += more
-    assumed.append(f"running rate ${fields['usd_per_hour']:.4f}/h with the disk inside")
 
 
 def _from_flags(asked: IdleAsked, fields: dict[str, Any]) -> None:
