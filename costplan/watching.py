@@ -28,13 +28,16 @@ RETRY_S: Final = 300.0
 SETTLED: Final = ("idle", "crashed")
 STOPS: Final = ("stop", "pause", "hibernate", "deallocate", "shelve")
 
+Due = Literal["stop", "destroy", "start"]
 Kind = Literal[
-    "began", "changed", "stop-due", "destroy-due", "hung", "unknown", "cap", "heartbeat",
-    "acted", "refused",
+    "began", "changed", "stop-due", "destroy-due", "start-due", "hung", "unknown", "cap",
+    "heartbeat", "acted", "refused",
 ]  # fmt: skip
-DUE: Final[dict[ActName, Kind]] = {"stop": "stop-due", "destroy": "destroy-due"}
+DUE: Final[dict[Due, Kind]] = {
+    "stop": "stop-due", "destroy": "destroy-due", "start": "start-due",
+}  # fmt: skip
 NOTIFIED: Final[set[Kind]] = {
-    "stop-due", "destroy-due", "hung", "unknown", "cap", "acted", "refused",
+    "stop-due", "destroy-due", "start-due", "hung", "unknown", "cap", "acted", "refused",
 }  # fmt: skip
 
 
@@ -50,6 +53,8 @@ class Rules(NamedTuple):
     cap_usd: Decimal | None = None
     may: frozenset[ActName] = frozenset()
     """What the person has said yes to."""
+    start_by_s: float | None = None
+    """When the way back must begin, for a deadline; on the clock that never runs back."""
     stopped_before_h: float = 0.0
     """How long the box had been left already, where it is stopped when the watch begins."""
 
@@ -179,10 +184,12 @@ def away_h(watch: Watch, sample: Sample) -> float:
     return lasting_h if watch.state == "crashed" else 0.0
 
 
-def due_now(watch: Watch, sample: Sample, rules: Rules) -> ActName | None:
+def due_now(watch: Watch, sample: Sample, rules: Rules) -> Due | None:
     """Return what the plan wants now: over a box that has been seen idle for the whole window."""
     if rules.window_s is None or watch.state not in (*SETTLED, "stopped"):
         return None
+    if rules.start_by_s is not None and sample.passed_s >= rules.start_by_s:
+        return "start"
     hours = away_h(watch, sample)
     if watch.state == "crashed" and hours * HOUR_S < rules.window_s:
         return None
@@ -193,7 +200,9 @@ def due_now(watch: Watch, sample: Sample, rules: Rules) -> ActName | None:
     return "stop" if wanted in STOPS and watch.state != "stopped" else None
 
 
-def _due_text(due: str, watch: Watch, sample: Sample, rules: Rules) -> str:
+def _due_text(due: Due, watch: Watch, sample: Sample, rules: Rules) -> str:
+    if due == "start":
+        return f"{watch.state}, and the way back must begin now to meet the deadline"
     hours = away_h(watch, sample)
     more = rules.usd_per_hour - rules.stopped_usd_per_hour
     text = f"{due} due: {watch.state}, {span(hours * HOUR_S)} without work, "
@@ -216,17 +225,16 @@ def _standing(watch: Watch, sample: Sample, *, again: bool) -> Event | None:
 
 
 def _to_do(
-    due: ActName | None, watch: Watch, sample: Sample, rules: Rules, *, capped: bool
+    due: Due | None, watch: Watch, sample: Sample, rules: Rules, *, capped: bool
 ) -> tuple[ActName | None, bool]:
     if watch.tried_s is not None and sample.passed_s - watch.tried_s < RETRY_S:
         return None, False
-    if due == "destroy" and watch.state != "stopped" and "stop" in rules.may:
-        return "stop", False  # first what can be undone, and what needs no copy
-    if due is not None and due in rules.may:
-        return due, False
-    if capped and "stop" in rules.may and watch.state not in ("stopped", "gone"):
-        return "stop", True
-    return None, False
+    if "stop" in rules.may and watch.state not in ("stopped", "gone"):
+        if capped:
+            return "stop", True
+        if due in ("stop", "destroy"):
+            return "stop", False  # before a destroy too: it can be undone and needs no copy
+    return ("destroy", False) if due == "destroy" and "destroy" in rules.may else (None, False)
 
 
 def spent(watch: Watch) -> str:

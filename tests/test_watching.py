@@ -181,8 +181,16 @@ def test_a_plan_that_keeps_is_never_due() -> None:
     assert seen.of("destroy-due")[0] == 120
 
 
-def test_a_step_that_starts_the_box_again_is_no_stop() -> None:
-    plan = (PlanStep(from_h=0.0, action="keep"), PlanStep(from_h=0.1, action="resume"))
+def test_from_the_latest_start_on_only_the_way_back_is_told() -> None:
+    """The deadline is a time of day: it does not wait for the box to become idle."""
+    seen = watched(2 * HOUR, quiet, start_by_s=15 * MINUTE, may=BOTH)
+    assert seen.acts == []
+    assert seen.of("start-due") == [20, 60, 120]
+    assert watched(HOUR, quiet, start_by_s=21 * MINUTE, may=STOP).acts == [(20, "stop", False)]
+
+
+def test_a_step_that_is_no_way_of_waiting_acts_on_nothing() -> None:
+    plan = (PlanStep(from_h=0.0, action="keep"), PlanStep(from_h=0.1, action="start"))
     assert watched(HOUR, quiet, plan=plan, may=BOTH).acts == []
 
 
@@ -333,6 +341,12 @@ def test_the_cap_is_only_told_where_nobody_said_yes_to_a_stop() -> None:
         seen = watched(2 * HOUR, blind, cap_usd=Decimal(5), may=may)
         assert seen.acts == []
         assert seen.of("cap")[0] == 87
+
+
+def test_the_cap_is_not_held_up_by_a_stop_that_is_due_and_refused() -> None:
+    seen = watched(2 * HOUR, quiet, cap_usd=Decimal(5), may=STOP, refuse="hook failed")
+    assert (20, "stop", False) in seen.acts
+    assert [forced for minute, _, forced in seen.acts if minute >= 90] == [True] * 7
 
 
 def test_below_the_cap_nothing_happens() -> None:

@@ -52,6 +52,7 @@ def answer(words: Mapping[str, Any]) -> int:
     if asked.stopped_for is not None and (runs or ssh):
         raise InputError("--stopped-for beside --run or --ssh: nobody looks into a stopped box")
     if wanted.watch:
+        _check_watch(asked)
         from costplan.cli.watches import watched
 
         watched(wanted, answered, provider_of(asked), runs=runs, ssh=ssh, as_json=as_json)
@@ -81,6 +82,21 @@ def answer(words: Mapping[str, Any]) -> int:
         _write_outcome(tried)
     sys.stdout.flush()
     return _code(tried, verdict, advice.advice, wants_code=words["exit_code"])
+
+
+def _check_watch(asked: IdleAsked) -> None:
+    """Refuse words that a watch finds out by itself.
+
+    Raises:
+        InputError: One of them was given.
+    """
+    for flag, text in (
+        ("--idle-for", asked.idle_for),
+        ("--stopped-for", asked.stopped_for),
+        ("--compare", asked.compare),
+    ):
+        if text is not None:
+            raise InputError(f"{flag} beside --watch: a watch sees for itself", hint="leave it out")
 
 
 def _died(now: datetime.datetime) -> list[str]:

@@ -135,15 +135,16 @@ def state_reader(asked: ActAsked) -> Callable[[], BoxState | None] | None:
 
 def rules_of(what: Watched, window_s: float | None) -> Rules:
     """Return what holds for the whole watch."""
-    stopped = what.advice.stopped_usd_per_hour
+    stopped, by_h = what.advice.stopped_usd_per_hour, what.advice.start_by_h
     consented = frozenset(name for name, each in what.orders.items() if each.consent is not None)
     return Rules(
         usd_per_hour=what.box.usd_per_hour,
         stopped_usd_per_hour=what.box.usd_per_hour if stopped is None else stopped,
-        plan=what.advice.plan,
+        plan=tuple(step for step in what.advice.plan if step.action != "start"),
         window_s=window_s,
         cap_usd=act_asked.cap_usd(what.asked.cap),
         may=consented,
+        start_by_s=None if by_h is None else REAL.passed_s() + by_h * HOURS,
         stopped_before_h=stopped_before_h(what.name),
     )
 

@@ -54,7 +54,8 @@ def _plan(rules: Rules) -> str:
     for step in rules.plan:
         when = f"after {span(step.from_h * HOUR_S)}" if step.from_h else "at once"
         steps.append(f"{step.action.replace('-', ' ')} {when}")
-    return f"{', '.join(steps)} (counted from the last sign of work)"
+    text = f"{', '.join(steps)} (counted from the last sign of work)"
+    return text if rules.start_by_s is None else f"{text}; start again in time for the deadline"
 
 
 def _act(action: ActName, rules: Rules, force: Force) -> str:
