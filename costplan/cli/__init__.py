@@ -17,8 +17,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 answered, 2 asked wrongly, 3 unknown, 4 a limit says no. "
-    "COSTPLAN_PRICING names another price folder.",
+    epilog="Exit codes: 0 answered, 2 asked wrongly, 3 unknown, 4 a limit or safety rule says no, "
+    "5 acted and not confirmed. COSTPLAN_PRICING names another price folder.",
 )
 app.command("estimate", epilog=estimate_command.EXAMPLES)(estimate_command.estimate)
 _idle = typer.Typer(invoke_without_command=True, rich_markup_mode=None)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Final
 from costplan.box import actions, audit, commands, gpus
 from costplan.box.gate import gate
 from costplan.cli import act_asked, looks
+from costplan.cli.meter import meter
 from costplan.cli.streams import talk
 from costplan.errors import LimitError, UnconfirmedError, UnknownError
 from costplan.ledger import open_ledger
 from costplan.records.acting import Outcome
+from costplan.render.figures import visible
 from costplan.windows import default_window_s
 
 if TYPE_CHECKING:
@@ -145,7 +147,7 @@ def copy_reasons(
         return []
     found = copy_gate(asked, snapshot, looked_here=looked_here, running=running)
     if tell:
-        talk("".join(f"note: {note}\n" for note in found.notes))
+        talk("".join(f"note: {visible(note)}\n" for note in found.notes))
     return list(found.refusals)
 
 
@@ -153,16 +155,18 @@ def copy_gate(
     asked: ActAsked, snapshot: Snapshot | None, *, looked_here: bool, running: bool
 ) -> Gate:
     """Return what the copy says for and against a destroy."""
-    return gate(
-        act_asked.path(asked.copy),
-        act_asked.path(asked.copied_to),
-        snapshot=snapshot,
-        looked_here=looked_here,
-        box_running=running,
-        now=datetime.now(tz=timezone.utc),
-        leave_behind=asked.leave_behind,
-        gpu_here=gpus.present(),
-    )
+    with meter("checking the copy") as progress:
+        return gate(
+            act_asked.path(asked.copy),
+            act_asked.path(asked.copied_to),
+            snapshot=snapshot,
+            looked_here=looked_here,
+            box_running=running,
+            now=datetime.now(tz=timezone.utc),
+            leave_behind=asked.leave_behind,
+            gpu_here=gpus.present(),
+            progress=progress,
+        )
 
 
 def lines(outcome: Outcome) -> str:
