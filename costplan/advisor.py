@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from costplan.absence import Law, clamped, leave_times
 from costplan.errors import InputError
@@ -20,9 +20,8 @@ from costplan.units import decimal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Action = Literal[
-    "keep", "stop", "pause", "hibernate", "deallocate", "shelve", "keep-data", "destroy"
-]
+Action = str
+"""keep, destroy, keep-data, a kind of stop, or the name of a further state."""
 
 BISECTIONS: Final = 200
 PARTS: Final = 4_000

@@ -9,7 +9,7 @@ from costplan.advisor import Option, rebuild_usd
 from costplan.units import decimal
 
 if TYPE_CHECKING:
-    from costplan.records.idle import IdleBox
+    from costplan.records.idle import IdleBox, WaitState
 
 RESTART_MINUTES: Final = 2.0
 """Taken where nobody says: a stopped machine that keeps its disk."""
@@ -50,8 +50,23 @@ def costs(box: IdleBox) -> Costs:
         options.append(
             Option("keep-data", rate, gone + back, undo=False, until_h=lasts_h(box, rate))
         )
+    options += [_state(box, state, again + waiting, gone) for state in box.states]
     options.append(Option("destroy", Decimal(0), gone + rebuild, undo=False))
     return Costs(restart, rebuild, stopped, tuple(options))
+
+
+def _state(box: IdleBox, state: WaitState, again: Decimal, gone: Decimal) -> Option:
+    """Return a further state; one that loses what is on the box costs what a destroy does first."""
+    back = decimal(state.back_minutes) / 60 * again + state.back_gb * state.back_usd_per_gb
+    lost = box.lost_usd if state.undo else gone
+    ends = [h for h in (state.expires_hours, lasts_h(box, state.usd_per_hour)) if h is not None]
+    return Option(
+        state.name,
+        state.usd_per_hour,
+        lost + back + state.search_usd,
+        undo=state.undo,
+        until_h=min(ends) if ends else None,
+    )
 
 
 def stopped_usd_per_hour(box: IdleBox) -> Decimal | None:

@@ -31,6 +31,9 @@ def way_back_h(box: IdleBox, action: str) -> float:
         return 0.0
     if action == "keep-data" and box.kept_data is not None:
         return box.kept_data.setup_minutes / MINUTES_PER_HOUR
+    further = next((state for state in box.states if state.name == action), None)
+    if further is not None:
+        return further.back_minutes / MINUTES_PER_HOUR
     if action == "destroy":
         return box.setup_minutes / MINUTES_PER_HOUR
     restart = RESTART_MINUTES if box.restart_minutes is None else box.restart_minutes

@@ -47,7 +47,6 @@ CLAMP_FEW: Final = 0.25
 """Fewer than 10 recorded absences: no time below a quarter of its border or above four times."""
 CLAMP_SOME: Final = 0.125
 TWICE: Final = 2.0
-NOT_STOPS: Final = ("keep", "keep-data", "destroy")
 MOVES_SHARE: Final = 0.2
 """A border that moves by less is not worth a line."""
 
@@ -103,7 +102,9 @@ def advise(
     latest = latest_starts_h(box, found.options, deadline)
     border_h = begins(envelope(money.options), "destroy")
     stopped, on = money.stopped_usd_per_hour, elapsed is None or elapsed.state == "idle"
-    plan = [PlanStep(from_h=s.from_h, action=s.option.action) for s in found.plan]
+    plan = [
+        PlanStep(from_h=s.from_h, action=s.option.action, undo=s.option.undo) for s in found.plan
+    ]
     if found.start_by_h is not None:
         plan.append(PlanStep(from_h=found.start_by_h, action="start"))
     return Advice(
@@ -173,7 +174,7 @@ def decided(box: IdleBox, absence: Absence, clocks: Clocks = NO_CLOCKS) -> Decid
 
 def _expired(options: Sequence[Option], absence: Absence) -> bool:
     """Return whether the stopped box will be gone by the known return."""
-    stop = next((o for o in options if o.action not in NOT_STOPS), None)
+    stop = next((o for o in options if o.undo and o.action != "keep"), None)
     return stop is not None and absence.hours is not None and not stop.holds(absence.hours)
 
 
@@ -293,7 +294,7 @@ def seen_as(advice: Advice, state: str) -> Advice:
     """Return the advice for a box that was looked at: money decides only over an idle one."""
     if state in ("idle", "crashed"):
         return advice
-    stops = [o.action for o in advice.options if o.action not in NOT_STOPS]
+    stops = [o.action for o in advice.options if o.undo and o.action != "keep"]
     now, why = {
         "busy": ("keep", "the box is busy"),
         "hung": (stops[0] if stops else "keep", "it bills and does not move: look at it first"),

@@ -89,7 +89,9 @@ def compared(
 
 def _beside(basis: str, timer: Sequence[Step], costs: Sequence[TimerCost]) -> Compared:
     theirs, plan = costs
-    steps = tuple(PlanStep(from_h=s.from_h, action=s.option.action) for s in timer)
+    steps = tuple(
+        PlanStep(from_h=s.from_h, action=s.option.action, undo=s.option.undo) for s in timer
+    )
     return Compared.model_validate({"timer": steps, "basis": basis, "theirs": theirs, "plan": plan})
 
 

@@ -26,7 +26,6 @@ UNKNOWN_TELL_S: Final = 1_800.0
 RETRY_S: Final = 300.0
 """After a refusal, or a state that could not be read, an action is tried again no sooner."""
 SETTLED: Final = ("idle", "crashed")
-STOPS: Final = ("stop", "pause", "hibernate", "deallocate", "shelve")
 
 Due = Literal["stop", "destroy", "start"]
 Kind = Literal[
@@ -193,11 +192,12 @@ def due_now(watch: Watch, sample: Sample, rules: Rules) -> Due | None:
     hours = away_h(watch, sample)
     if watch.state == "crashed" and hours * HOUR_S < rules.window_s:
         return None
-    steps = [step.action for step in rules.plan if step.from_h <= hours]
-    wanted = steps[-1] if steps else "keep"
-    if wanted in ("destroy", "keep-data"):
+    begun = [step for step in rules.plan if step.from_h <= hours and step.action != "start"]
+    if not begun or begun[-1].action == "keep":
+        return None
+    if not begun[-1].undo:
         return "destroy"
-    return "stop" if wanted in STOPS and watch.state != "stopped" else None
+    return "stop" if watch.state != "stopped" else None
 
 
 def _due_text(due: Due, watch: Watch, sample: Sample, rules: Rules) -> str:

@@ -26,7 +26,7 @@ START = datetime(2026, 11, 30, 12, tzinfo=timezone.utc)
 PLAN = (
     PlanStep(from_h=0.0, action="keep"),
     PlanStep(from_h=0.034, action="stop"),
-    PlanStep(from_h=12.45, action="destroy"),
+    PlanStep(from_h=12.45, action="destroy", undo=False),
 )
 
 
@@ -168,14 +168,14 @@ def test_without_a_yes_for_it_a_destroy_is_only_told() -> None:
 
 
 def test_where_a_destroy_is_due_at_once_and_only_a_stop_has_a_yes_it_stops() -> None:
-    plan = (PlanStep(from_h=0.0, action="destroy"),)
+    plan = (PlanStep(from_h=0.0, action="destroy", undo=False),)
     for may in (STOP, BOTH):
         seen = watched(30 * MINUTE, quiet, plan=plan, may=may)
         assert seen.acts[0] == (20, "stop", False)
 
 
 def test_a_plan_that_keeps_is_never_due() -> None:
-    plan = (PlanStep(from_h=0.0, action="keep"), PlanStep(from_h=2.0, action="destroy"))
+    plan = (PlanStep(from_h=0.0, action="keep"), PlanStep(from_h=2.0, action="destroy", undo=False))
     seen = watched(3 * HOUR, quiet, plan=plan)
     assert seen.of("stop-due") == []
     assert seen.of("destroy-due")[0] == 120

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from costplan.cli.act_asked import ActAsked
     from costplan.cli.idle_asked import Answered
     from costplan.records.acting import Outcome
+    from costplan.records.idle import Advice
     from costplan.records.signals import Verdict
 
-CODES: Final = {"keep": 12, "destroy": 11, "keep-data": 11}
-"""With --exit-code; every kind of stop is 10."""
+KEEP_CODE: Final = 12
+DESTROY_CODE: Final = 11
 STOP_CODE: Final = 10
+"""With --exit-code; every state that can be undone is a kind of stop."""
 
 
 class Tried(NamedTuple):
@@ -81,7 +83,7 @@ def answer(words: Mapping[str, Any]) -> int:
         tried = act()
         _write_outcome(tried)
     sys.stdout.flush()
-    return _code(tried, verdict, advice.advice, wants_code=words["exit_code"])
+    return _code(tried, verdict, advice, wants_code=words["exit_code"])
 
 
 def _check_watch(asked: IdleAsked) -> None:
@@ -132,7 +134,7 @@ def _write_outcome(tried: Tried) -> None:
         write(lines(tried.outcome))
 
 
-def _code(tried: Tried, verdict: Verdict | None, advice: str, *, wants_code: bool) -> int:
+def _code(tried: Tried, verdict: Verdict | None, advice: Advice, *, wants_code: bool) -> int:
     """Return the exit code; an action that was refused or not confirmed says so by an error."""
     if tried.refusal is not None:
         raise tried.refusal
@@ -142,4 +144,11 @@ def _code(tried: Tried, verdict: Verdict | None, advice: str, *, wants_code: boo
         ended(tried.outcome)
     if verdict is not None and verdict.state == "unknown":
         return UnknownError.exit_code
-    return CODES.get(advice, STOP_CODE) if wants_code else 0
+    return _advice_code(advice) if wants_code else 0
+
+
+def _advice_code(advice: Advice) -> int:
+    if advice.advice == "keep":
+        return KEEP_CODE
+    gone = {option.action for option in advice.options if not option.undo}
+    return DESTROY_CODE if advice.advice in gone else STOP_CODE

@@ -26,6 +26,29 @@ class KeptData(Record):
     ingress_usd_per_gb: Price = Decimal(0)
 
 
+class WaitState(Record):
+    """One more state that a box can wait in: hibernated, in a snapshot, in an object store."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9 -]{0,30}$")]
+    undo: Truth
+    """Whether what is on the box is still there on the way back."""
+    usd_per_hour: Price
+    """0 is free; there is no default."""
+    back_minutes: Minutes
+    """From this state to working again."""
+    back_gb: Annotated[Amount, Field(ge=0, le=10_000_000)] = Decimal(0)
+    """Downloaded on the way back."""
+    back_usd_per_gb: Price = Decimal(0)
+    search_usd: Price = Decimal(0)
+    """Spent on boxes that do not work until one does."""
+    expires_hours: AwayHours | None = None
+    """After this it is gone."""
+
+
+OWN_STATES = ("keep", "keep-data", "destroy", "start", "unknown")
+"""Names that mean something already."""
+
+
 class IdleBox(Record):
     """A box, what it bills in each state, and what coming back takes (a saved `--box` file)."""
 
@@ -65,6 +88,8 @@ class IdleBox(Record):
     """What that costs on top of a rebuild."""
     gone_half_life_hours: Annotated[Number, Field(gt=0, le=1_000_000)] | None = None
     kept_data: KeptData | None = None
+    states: tuple[WaitState, ...] = ()
+    """Any number of further states."""
     stop_expires_hours: AwayHours | None = None
     """After this the provider deletes a stopped box."""
     balance_usd: Price | None = None
@@ -79,6 +104,15 @@ class IdleBox(Record):
                 raise ValueError("give stop or no_stop, not both")
             return {**data, "stop": None}
         return data
+
+    @model_validator(mode="after")
+    def _each_state_once(self) -> IdleBox:
+        taken = [*OWN_STATES, *([self.stop] if self.stop else [])]
+        for state in self.states:
+            if state.name in taken:
+                raise ValueError(f"states: there is a state {state.name!r} already")
+            taken.append(state.name)
+        return self
 
 
 class Absence(Record):
@@ -126,6 +160,8 @@ class PlanStep(Record):
 
     from_h: float
     action: str
+    undo: Truth = True
+    """Whether what is on the box is still there; of a destroy it is not."""
 
 
 class TimerCost(Record):

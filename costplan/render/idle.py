@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 # /1 2026-11: first form.
 IDLE_SCHEMA: Final = "costplan.idle/1"
-NOT_STOPS: Final = ("keep", "keep-data", "destroy")
 PLOT_WIDTH: Final = 60
 PLOT_HEIGHT: Final = 12
 
@@ -53,9 +52,9 @@ def advice_text(advice: Advice, *, said: Sequence[str], now: datetime) -> str:
         *deadline_lines(advice, now),
     ]
     lines += [*compared_lines(advice.compared), notice_line(advice)]
-    if advice.wiped and any(o.action not in NOT_STOPS for o in advice.options):
+    if advice.wiped and any(o.undo and o.action != "keep" for o in advice.options):
         lines.append(f"  before a stop: copy what is on {', '.join(advice.wiped)}: it is wiped")
-    if any(step.action in ("destroy", "keep-data") for step in advice.plan):
+    if any(not step.undo for step in advice.plan):
         lines.append(
             "  before a destroy: a verified copy (costplan idle copy make DIR -o FILE, then "
             "costplan idle copy check FILE --against COPY)"
@@ -117,12 +116,25 @@ def _plan(advice: Advice, now: datetime) -> str:
     return text
 
 
+def _letters(actions: Sequence[str]) -> dict[str, str]:
+    """Return a letter for each state, its own first free one, V for a volume with the data.
+
+    >>> _letters(["keep", "stop", "snapshot", "keep-data", "destroy"])
+    {'keep': 'K', 'stop': 'S', 'snapshot': 'N', 'keep-data': 'V', 'destroy': 'D'}
+    """
+    found: dict[str, str] = {}
+    for action in actions:
+        likely = "V" if action == "keep-data" else action.upper() + "0123456789"
+        free = [letter for letter in likely if letter.isalnum() and letter not in found.values()]
+        found[action] = free[0] if free else "?"
+    return found
+
+
 def plot_text(advice: Advice) -> str:
     """Return the cost of each state against hours away, as characters."""
     ends = [advice.away_h or 0.0, 2 * (advice.destroy_after_h or 0.0), 4 * advice.keep_until_h]
     longest = max([end for end in ends if math.isfinite(end)] + [1.0])
-    letters = {o.action: o.action[0].upper() if o.action != "keep-data" else "V"
-               for o in advice.options}  # fmt: skip
+    letters = _letters([option.action for option in advice.options])
     highest = max(
         (float(o.usd_per_hour) * longest + float(o.back_usd)
          for o in advice.options if o.action != "keep"),
