@@ -154,12 +154,18 @@ class History(NamedTuple):
 
     def leave_h(self, bound_h: float) -> float:
         """Return the best of 0 and the recorded hours."""
-        hours = [0.0, *(hour for hour, _ in self.steps)]
-        best = min(hours, key=lambda t: (self.held_h(t) - bound_h * self.back(t), t))
+        best, least, held, before, share = 0.0, 0.0, 0.0, 0.0, 1.0
+        for hour, left in self.steps:
+            held += (hour - before) * share
+            back = (1 - self.never) * (1 - left)
+            cost = _with_never(held, hour, self.never) - bound_h * back
+            if cost < least:
+                best, least = hour, cost
+            before, share = hour, left
         # After the last return the record says nothing, of those still away neither. Unless a
         # chance of never is stated, the border of the money decides there: else a box would be
         # given up a minute after the longest absence so far.
-        return max(best, bound_h) if self.never == 0 and 0 < best == hours[-1] else best
+        return max(best, bound_h) if self.never == 0 and 0 < best == before else best
 
 
 def history(hours: Iterable[float], *, away: Iterable[float] = (), never: float = 0.0) -> History:
