@@ -10,6 +10,7 @@ Shukla, Gupta, TECS 2003; with hazard h it says: stay while h(t) > 1/bound).
 from __future__ import annotations
 
 import math
+from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -179,12 +180,12 @@ def history(hours: Iterable[float], *, away: Iterable[float] = (), never: float 
     if not ended or min(everything) <= 0 or not all(math.isfinite(h) for h in everything):
         raise InputError("a history needs absences of more than 0 hours, one of them ended")
     share, steps, at_risk = 1.0, [], len(everything)
+    back, gone = Counter(ended), Counter(open_ones)
     for hour in sorted(set(everything)):
-        returned = ended.count(hour)
-        if returned:
-            share *= 1 - returned / at_risk
+        if back[hour]:
+            share *= 1 - back[hour] / at_risk
             steps.append((hour, share))
-        at_risk -= returned + open_ones.count(hour)
+        at_risk -= back[hour] + gone[hour]
     return History(tuple(steps), len(everything), never)
 
 
