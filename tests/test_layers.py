@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "costplan"
 # alike; nothing on its own line, and nothing below. A new room gets a place here first.
 LAYERS: list[set[str]] = [
     {"costplan", "errors"},  # the package itself holds its version
-    {"units", "spans", "absence"},
+    {"units", "spans", "absence", "people"},
     {"records", "records.record"},
     {"records.cards", "records.providers"},
     {"records.offers"},
@@ -33,7 +33,7 @@ LAYERS: list[set[str]] = [
     {"box.gate", "box.actions"},
     {"box.watcher"},
     {"catalog"},
-    {"billing", "predict", "work", "advisor", "seen"},
+    {"billing", "predict", "work", "advisor", "seen", "habits"},
     {"states", "disk", "unpriced", "interruptions"},
     {"transfers", "boxcosts", "stopping"},
     {"windows", "deadlines", "elapsed", "borders", "owntimers", "rescue", "falsestops"},
@@ -62,8 +62,20 @@ LAYERS: list[set[str]] = [
 
 # Records in, records out: no clock, no disk, no network, no terminal, no chance.
 PURE = [
-    *("absence", "advisor", "answer", "billing", "disk", "estimate", "idling", "interruptions"),
-    *("itemise", "notices", "phases", "predict", "ranking", "rates", "seen", "spans", "states"),
+    *("absence", "advisor", "answer", "billing", "disk", "estimate", "habits", "idling"),
+    *(
+        "interruptions",
+        "itemise",
+        "notices",
+        "people",
+        "phases",
+        "predict",
+        "ranking",
+        "rates",
+        "seen",
+        "spans",
+        "states",
+    ),
     *("transfers", "units", "unpriced", "work", "records.cards", "records.copies", "records.idle"),
     *("records.jobs", "records.offers", "records.providers", "records.record", "records.results"),
     *("records.signals", "stopping", "errors", "boxcosts", "glimpse", "box.tables"),
