@@ -39,6 +39,14 @@ class Absences(NamedTuple):
     """Those that have not, so far."""
 
 
+class Away(NamedTuple):
+    """One absence: how long so far, or in all."""
+
+    left: datetime
+    hours: float
+    ended: bool
+
+
 class Restarts(NamedTuple):
     """How often a stopped box was asked to start, and how often it did not."""
 
@@ -172,19 +180,20 @@ class Ledger:
 
     def absences(self, now: datetime) -> Absences:
         """Return all absences in hours; those that begin after `now` are not among them."""
+        found = self.each_absence(now)
+        return Absences(
+            tuple(each.hours for each in found if each.ended),
+            tuple(each.hours for each in found if not each.ended),
+        )
+
+    def each_absence(self, now: datetime) -> tuple[Away, ...]:
+        """Return the same one by one, in the order of leaving."""
         now_us = _microseconds(now)
         rows = self._rows("SELECT left_us, back_us FROM absences ORDER BY left_us, id")
-        return Absences(
-            tuple(
-                (row["back_us"] - row["left_us"]) / _HOUR_US
-                for row in rows
-                if row["back_us"] is not None
-            ),
-            tuple(
-                (now_us - row["left_us"]) / _HOUR_US
-                for row in rows
-                if row["back_us"] is None and row["left_us"] <= now_us
-            ),
+        return tuple(
+            Away(_EPOCH + left * _MICROSECOND, (end - left) / _HOUR_US, back is not None)
+            for left, back in rows
+            if (end := now_us if back is None else back) >= left
         )
 
     def restarts(self, provider: str | None = None) -> Restarts:

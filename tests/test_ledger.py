@@ -68,6 +68,16 @@ def test_who_is_still_away_has_been_away_so_far(ledger: Ledger) -> None:
     assert ledger.absences(after(5)) == ((2.0,), (4.0, 2.0))
 
 
+def test_each_absence_says_when_it_began_and_whether_it_is_over(ledger: Ledger) -> None:
+    ledger.leave("7", after(0))
+    ledger.leave("8", after(1))
+    ledger.back("7", after(2))
+    assert ledger.each_absence(after(5)) == (
+        (after(0), 2.0, True),
+        (after(1), 4.0, False),
+    )
+
+
 def test_an_absence_that_begins_later_is_none_yet(ledger: Ledger) -> None:
     ledger.leave("7", after(5))
     assert ledger.absences(after(4.999)) == ((), ())
