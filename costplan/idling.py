@@ -6,7 +6,7 @@ import math
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from costplan.absence import Exponential, history
+from costplan.absence import Exponential, History, history
 from costplan.advisor import (
     Option,
     Step,
@@ -53,6 +53,9 @@ MOVES_SHARE: Final = 0.2
 
 def law_of(absence: Absence) -> Law | None:
     """Return the law of the absence, where more is known than nothing or the very hours."""
+    if absence.still_away:
+        recorded = len(absence.recorded_hours) + len(absence.away_hours)
+        return History(absence.still_away, recorded, absence.never)
     if absence.recorded_hours:
         return history(absence.recorded_hours, away=absence.away_hours, never=absence.never)
     if absence.mean_hours is not None and absence.never:
@@ -185,16 +188,20 @@ def _plan(
     if absence.hours is not None:
         return (Step(0.0, cheapest(options, absence.hours)),), None
     if law is not None:
-        share = None
-        if absence.recorded_hours:
-            recorded = len(absence.recorded_hours) + len(absence.away_hours)
-            share = CLAMP_FEW if recorded < FEW else CLAMP_SOME if recorded < MANY else None
-        return learned(steps, law, clamp_share=share), None
+        recorded = len(absence.recorded_hours) + len(absence.away_hours)
+        # Other people's absences do the clamp's work, and better: see bench/README.md.
+        alone = recorded and not absence.still_away
+        return learned(steps, law, clamp_share=clamp_share(recorded) if alone else None), None
     if absence.mean_hours is not None:
         # Only the mean: a fixed state costs the same under every law with that mean.
         return (Step(0.0, cheapest(options, absence.mean_hours)),), None
     plain = all(o.half_life_h is None and o.until_h is None for o in options)
     return steps, TWICE if plain else None
+
+
+def clamp_share(recorded: int) -> float | None:
+    """Return how near to the borders the plan stays that so many own absences alone make."""
+    return CLAMP_FEW if recorded < FEW else CLAMP_SOME if recorded < MANY else None
 
 
 def _verdict(

@@ -100,7 +100,25 @@ def test_what_is_recorded_is_what_the_plan_learns_from() -> None:
     assert "0 of 1 restarts failed" in run("idle", "back", "vast:1").out
     done = run(*BOX, "--history", "ledger")
     assert done.code == 0
-    assert done.out.startswith("1 recorded absences")
+    # When it began is in the ledger, so nothing is said to be missing.
+    assert done.out.startswith("1 recorded absences, and 52 people's as a prior; leaving ")
+    assert run(*BOX, "--history", "ledger", "--no-prior").out.startswith("1 recorded absences\n")
+
+
+def test_a_price_folder_may_have_no_other_people(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gaps = tmp_path / "gaps.txt"
+    gaps.write_text("3\n", encoding="utf-8")
+    monkeypatch.setenv("COSTPLAN_PRICING", str(tmp_path))
+    assert run(*BOX, "--history", str(gaps)).out.startswith("1 recorded absences\n")
+    broken = ('{"4.9": [1]}', '{"4.9.2": [180]}', '{"4.9.10": [1]}', '{"4.9.2": ["1"]}', "[1]")
+    for text in ("[]", "{", *(f'{{"people": [{person}]}}' for person in broken)):
+        (tmp_path / "habits.json").write_text(text, encoding="utf-8")
+        done = run(*BOX, "--history", str(gaps))
+        assert done.code == 2
+        assert f"{tmp_path / 'habits.json'} is broken" in done.err
+        assert run(*BOX, "--history", str(gaps), "--no-prior").code == 0
 
 
 def test_a_ledger_without_absences_is_unknown() -> None:

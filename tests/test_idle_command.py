@@ -18,6 +18,7 @@ from costplan.cli.absence_asked import duration_s, next_time, number, read_histo
 from costplan.cli.idle_asked import IdleAsked
 from costplan.cli.idle_command import EXAMPLES
 from costplan.errors import InputError
+from costplan.people import Moment, Past
 
 if TYPE_CHECKING:
     from costplan.catalog import Catalog
@@ -79,6 +80,8 @@ CASES: dict[str, list[str]] = {
     "idle-never": [*VAST, "--mean", "8h", "--never", "5%"],
     "idle-history": ["--box", "tests/data/idle/box.yaml",
                      "--history", "tests/data/idle/absences.txt"],
+    "idle-no-prior": ["--box", "tests/data/idle/box.yaml", "--no-prior",
+                      "--history", "tests/data/idle/absences.txt"],
     "idle-no-stop": ["--provider", "lambda", "--rate", "3.29", "--setup", "20m",
                      "--back-in", "10h"],
     "idle-json": [*VAST, "--back-in", "8h", "--gpu-gone", "10%", "--gone-cost", "0.50",
@@ -537,13 +540,30 @@ def test_a_value_beyond_its_limits_is_an_error_and_no_trace(words: list[str]) ->
 
 
 def test_a_history_is_read_with_comments_blanks_and_those_still_away() -> None:
-    ended, away = read_history(Path("tests/data/idle/absences.txt"))
-    assert ended == (0.5, 0.5, 0.75, 3, 14.5, 14.5, 15, 63)
-    assert away == (2,)
+    past = read_history(Path("tests/data/idle/absences.txt"))
+    assert [each.hours for each in past] == [0.5, 0.5, 0.75, 3, 14.5, 14.5, 15, 63, 2]
+    assert [each.ended for each in past] == [True] * 8 + [False]
+    assert {each.left for each in past} == {None}
+
+
+def test_a_line_may_say_when_one_left(tmp_path: Path) -> None:
+    path = tmp_path / "gaps.txt"
+    path.write_text("14.5 fri 18:30\n2+ Sun 00:00  # so far\n3 + mon 9:05\n7\n", encoding="utf-8")
+    assert read_history(path) == (
+        Past(14.5, left=Moment(4, 18.5)),
+        Past(2, ended=False, left=Moment(6, 0)),
+        Past(3, ended=False, left=Moment(0, 9 + 5 / 60)),
+        Past(7),
+    )
 
 
 def test_how_many_absences_were_recorded_is_said() -> None:
     done = idle(*VAST, "--history", "tests/data/idle/absences.txt")
+    assert done.stdout.splitlines()[0] == (
+        "8 recorded absences, 1 still away (none with when you left), and 52 people's as a prior; "
+        "leaving Mon 20:15"
+    )
+    done = idle(*VAST, "--history", "tests/data/idle/absences.txt", "--no-prior")
     assert done.stdout.splitlines()[0] == "8 recorded absences, 1 still away"
 
 
@@ -552,7 +572,12 @@ def test_how_many_absences_were_recorded_is_said() -> None:
     [
         ("5\nabc\n", ":2: 'abc'"), ("5\n\n# x\n-3\n", ":4: '-3'"), ("0\n", ":1: '0'"),
         ("3;4\n", ":1: '3;4'"), ("5++\n", ":1: '5++'"), ("+\n", ":1: '+'"), ("1e3\n", ":1: '1e3'"),
-        ("5h\n", ":1: '5h'"), ("nan\n", ":1: 'nan'"), ("5+\n", " has no absence that has ended"),
+        ("5h\n", ":1: '5h'"), ("nan\n", ":1: 'nan'"), ("5 fri\n", ":1: '5 fri'"),
+        ("5 18:30\n", ":1: '5 18:30'"), ("5 fri 1830\n", ":1: '5 fri 1830'"),
+        ("5 fri 18:30+\n", ":1: '5 fri 18:30+'"), ("5 friday 18:30\n", ":1: '5 friday 18:30'"),
+        ("1\n5 fri 24:00\n", ":2: '5 fri 24:00': there is no such time of day"),
+        ("5 fri 23:60\n", ":1: '5 fri 23:60': there is no such time of day"),
+        ("5fri 18:30\n", ":1: '5fri 18:30'"), ("5+\n", " has no absence that has ended"),
         ("", " has no absence that has ended"),
     ],
 )  # fmt: skip

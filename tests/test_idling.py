@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from costplan.absence import History
 from costplan.boxcosts import costs
 from costplan.idling import advise, law_of
 from costplan.records.idle import Absence, IdleBox, KeptData
@@ -201,6 +202,13 @@ def test_a_short_history_is_believed_only_near_the_borders(
     assert plan_of(advise(box(), Absence(recorded_hours=(0.5,) * count))) == plan
     still = advise(box(), Absence(recorded_hours=(0.5,) * (count - 1), away_hours=(0.5,)))
     assert plan_of(still) == plan
+
+
+def test_with_other_people_as_a_prior_a_short_history_is_believed_as_it_is() -> None:
+    # The same three absences, but the law is learnt: no clamp beside it.
+    learnt = Absence(recorded_hours=(0.5,) * 3, still_away=((0.5, 0.0),))
+    assert plan_of(advise(box(), learnt)) == [(0, "stop"), (12.45, "destroy")]
+    assert law_of(learnt) == History(((0.5, 0.0),), 3)
 
 
 def test_a_short_history_of_long_absences_destroys_no_later_than_four_borders() -> None:

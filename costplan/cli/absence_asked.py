@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from costplan import ledger, yamlfile
 from costplan.errors import InputError, UnknownError
+from costplan.habits import next_law
+from costplan.people import Moment, Past, kept_person
 from costplan.records.idle import Absence
 from costplan.units import parse_duration_s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from costplan.people import Person
 
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _CLOCK: Final = re.compile(r"(?:(mon|tue|wed|thu|fri|sat|sun)[a-z]*\s+)?(\d{1,2}):(\d{2})")
 _PLAIN: Final = re.compile(r"\$?\d+(\.\d+)?")
-_HOURS: Final = re.compile(r"\d+(\.\d+)?")
+_ABSENCE: Final = re.compile(
+    r"(\d+(?:\.\d+)?)\s*(\+?)(?:\s+(mon|tue|wed|thu|fri|sat|sun)\s+(\d{1,2}):(\d{2}))?"
+)
 LONGEST_H: Final = 1_000_000
 
 
@@ -28,6 +38,7 @@ def absence_of(
     mean: str | None = None,
     history: str | None = None,
     never: str | None = None,
+    others: Callable[[], tuple[Person, ...]] = tuple,
 ) -> tuple[Absence, list[str]]:
     """Return what is known of the absence, and how its words were understood.
 
@@ -54,25 +65,71 @@ def absence_of(
         hours = duration_s(mean, "--mean") / 3_600
         return _built("--mean", mean_hours=hours, never=chance), [f"away {hours:g} h on average"]
     if history is not None:
-        return _recorded(history, chance, now)
+        return _recorded(history, chance, now, others())
     if chance:
         raise InputError("--never needs --mean or --history: when the others come back")
     return Absence(), []
 
 
-def _recorded(source: str, never: float, now: datetime) -> tuple[Absence, list[str]]:
-    if source == "ledger":
-        with ledger.open_ledger() as kept:
-            ended, away = kept.absences(now)
-        if not ended:
-            raise UnknownError(
-                "the ledger has no absence that has ended",
-                hint="record them with `costplan idle away ID` and `costplan idle back ID`",
-            )
-    else:
-        ended, away = read_history(Path(source))
+def _recorded(
+    source: str, never: float, now: datetime, people: tuple[Person, ...]
+) -> tuple[Absence, list[str]]:
+    past = from_ledger(now) if source == "ledger" else read_history(Path(source))
+    ended = tuple(each.hours for each in past if each.ended)
+    away = tuple(each.hours for each in past if not each.ended)
     said = f"{len(ended)} recorded absences" + (f", {len(away)} still away" if away else "")
-    return Absence(recorded_hours=ended, away_hours=away, never=never), [said]
+    if not people:
+        return Absence(recorded_hours=ended, away_hours=away, never=never), [said]
+    law = next_law(past, people, leaving=moment(now), never=never)
+    timed = sum(each.left is not None for each in past)
+    knows = "" if timed == len(past) else f" ({timed or 'none'} with when you left)"
+    said += f"{knows}, and {len(people)} people's as a prior; leaving {now:%a %H:%M}"
+    absence = Absence(recorded_hours=ended, away_hours=away, still_away=law.steps, never=never)
+    return absence, [said]
+
+
+def people_in(pricing: Path) -> tuple[Person, ...]:
+    """Return the people of the price folder's `habits.json`; none where it has no such file.
+
+    Raises:
+        InputError: The file is broken.
+    """
+    path = pricing / "habits.json"
+    if not path.is_file():
+        return ()
+    try:
+        people = json.loads(path.read_bytes())["people"]
+        return tuple(kept_person(each) for each in people)
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as err:
+        raise InputError(
+            f"{path} is broken: {err}", hint="make it again with scripts/fit-habits, or --no-prior"
+        ) from None
+
+
+def moment(at: datetime) -> Moment:
+    """Return the weekday and hour of a time, in its zone."""
+    return Moment(at.weekday(), at.hour + at.minute / 60)
+
+
+def from_ledger(now: datetime) -> tuple[Past, ...]:
+    """Return the absences of the ledger, oldest first, in the zone of `now`.
+
+    Raises:
+        UnknownError: None has ended.
+    """
+    with ledger.open_ledger() as kept:
+        found = kept.each_absence(now)
+    if not any(each.ended for each in found):
+        raise UnknownError(
+            "the ledger has no absence that has ended",
+            hint="record them with `costplan idle away ID` and `costplan idle back ID`",
+        )
+    # Across a change to summer time the hour is one off: less than tells two moments apart.
+    return tuple(
+        Past(each.hours, each.ended, moment(each.left.astimezone(now.tzinfo)))
+        for each in found
+        if each.hours
+    )
 
 
 def _built(flag: str, **fields: float) -> Absence:
@@ -116,25 +173,39 @@ def next_time(text: str, now: datetime, *, flag: str = "--back-at") -> datetime:
     return at
 
 
-def read_history(path: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return recorded absences: ended, and still away (a `+` behind the hours).
+def read_history(path: Path) -> tuple[Past, ...]:
+    """Return recorded absences, oldest first.
+
+    A line is `14.5` hours, `14.5+` if you are still away, and may end in when you left, in local
+    time: `14.5 fri 18:30`.
 
     Raises:
-        InputError: A line is no number of hours above zero.
+        InputError: A line has another form, or no absence has ended.
     """
-    ended: list[float] = []
-    away: list[float] = []
+    past = []
     for row, line in enumerate(yamlfile.read_text(path).splitlines(), 1):
         word = line.split("#", 1)[0].strip()
-        if not word:
-            continue
-        text = word.removesuffix("+").strip()
-        if not _HOURS.fullmatch(text) or not 0 < float(text) <= LONGEST_H:
-            raise InputError(f"{path}:{row}: {word!r} is no number of hours above zero")
-        (away if word.endswith("+") else ended).append(float(text))
-    if not ended:
+        if word:
+            past.append(_absence(word, f"{path}:{row}"))
+    if not any(each.ended for each in past):
         raise InputError(f"{path} has no absence that has ended")
-    return tuple(ended), tuple(away)
+    return tuple(past)
+
+
+def _absence(word: str, where: str) -> Past:
+    found = _ABSENCE.fullmatch(word.lower())
+    if found is None or not 0 < float(found[1]) <= LONGEST_H:
+        raise InputError(
+            f"{where}: {word!r} is no number of hours above zero",
+            hint="write 14.5, 14.5+ for still away, and when you left if you know it: "
+            "14.5 fri 18:30",
+        )
+    if found[3] is None:
+        return Past(float(found[1]), not found[2])
+    hour, minute = int(found[4]), int(found[5])
+    if hour > 23 or minute > 59:
+        raise InputError(f"{where}: {word!r}: there is no such time of day")
+    return Past(float(found[1]), not found[2], Moment(DAYS.index(found[3]), hour + minute / 60))
 
 
 def number(text: str, flag: str) -> Decimal:

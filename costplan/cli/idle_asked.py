@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from costplan import catalog as catalogs
 from costplan import ledger, yamlfile
 from costplan.boxcosts import RESTART_MINUTES, stopped_usd_per_hour
-from costplan.cli.absence_asked import absence_of, duration_s, number, share
+from costplan.cli.absence_asked import absence_of, duration_s, number, people_in, share
 from costplan.cli.clocks_asked import ClocksAsked, check_clocks, clocks_of, with_notice
 from costplan.cli.offer_asked import add_disk, take_offer
 from costplan.errors import InputError, UnknownError
@@ -68,6 +68,7 @@ class IdleAsked(NamedTuple):
     keep_data_price: str | None = None
     keep_data_setup: str | None = None
     no_ledger: bool = False
+    no_prior: bool = False
     pricing: Path | None = None
 
     def echoed(self) -> dict[str, Any]:
@@ -121,6 +122,7 @@ def advised(asked: IdleAsked, *, now: datetime) -> Answered:
         mean=asked.mean,
         history=asked.history,
         never=asked.never,
+        others=lambda: () if asked.no_prior else people_in(catalogs.folder(asked.pricing)),
     )
     _checked(box, fields, facts)
     words = ClocksAsked(**{name: getattr(asked, name) for name in ClocksAsked._fields})

@@ -65,9 +65,14 @@ def idle(
     history: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE|ledger", help="Absences in hours, one a line; + behind: still away."
+            metavar="FILE|ledger",
+            help="Your absences in hours, oldest first, one a line: 14.5, 14.5+ for still away, "
+            "14.5 fri 18:30 with when you left.",
         ),
     ] = None,
+    no_prior: Annotated[
+        bool, typer.Option("--no-prior", help="Learn from your history alone, not from others'.")
+    ] = False,
     no_ledger: Annotated[
         bool, typer.Option("--no-ledger", help="Ignore what was recorded with `idle back`.")
     ] = False,

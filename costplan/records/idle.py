@@ -123,6 +123,8 @@ class Absence(Record):
     recorded_hours: tuple[Number, ...] = ()
     away_hours: tuple[Number, ...] = ()
     """Recorded ones that still last."""
+    still_away: tuple[tuple[Number, Number], ...] = ()
+    """Hours of return, and the share still away after each: learnt from more than these alone."""
     never: Chance = 0.0
 
 
