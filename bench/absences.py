@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Policies for an idle box, walked forward over real absences, in dollars.
 
-    python bench/absences.py            # one Markdown table per setting
-    python bench/absences.py --quick    # the first 10 people
+    python bench/absences.py             # one Markdown table per setting
+    python bench/absences.py --quick     # the first 10 people
+    python bench/absences.py --nested    # constants halved and doubled, people held out; 10 minutes
 
-Each learner knows a person's earlier absences only; `people like you` knows other people's as well.
-Money is in floats: rankings are what counts here, not cents.
+The learners are the library's own: one knows a person's earlier absences, the others know those of
+the remaining people as well, never the person's own future. Money is in floats: rankings are what
+counts here, not cents.
 """
 
 from __future__ import annotations
@@ -13,18 +15,27 @@ from __future__ import annotations
 import argparse
 import csv
 import math
+import os
 import random
-from bisect import insort
+import sys
+from concurrent.futures import ProcessPoolExecutor
 from decimal import Decimal
-from itertools import accumulate, chain
+from functools import cache
+from itertools import accumulate, chain, compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from costplan.absence import history
 from costplan.advisor import Option, envelope, learned
+from costplan.habits import law_with
+from costplan.idling import clamp_share
+from costplan.people import WEIGHING, Moment, Past, Person, Weighing, cell_of, person_of, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from costplan.absence import Law
+    from costplan.advisor import Step
 
 DATA: Final = Path(__file__).resolve().parents[1] / "tests" / "data" / "return_gaps.tsv"
 QUICK_PEOPLE: Final = 10
@@ -33,20 +44,10 @@ SEED: Final = 20261130
 SHORT_SHARE: Final = 0.45
 SHORT_H: Final = (2 / 60, 0.5)
 WAITING: Final = (0.0, 30.0)
+PROCESSES: Final = min(4, os.cpu_count() or 1)
 
-CLAMPS: Final = ((10, 0.25), (20, 0.125))
-"""As in `costplan.idling`: with fewer absences than this, a share of the border and one over it."""
-
-PRIOR_ABSENCES: Final = 40
-"""Other people's absences together count as so many of one's own."""
-HALF_LIFE: Final = 50
-"""After so many further absences one counts half: habits change."""
-LEAST_SHARE: Final = 0.004
-"""People less alike than this are left out: it saves time and moves no plan."""
-GRID: Final = (0.0, *(2 / 60 * 1.085**i for i in range(136)))
-"""Hours at which a state may be left: at once, then from 2 minutes to 2000 hours."""
-EDGES: Final = (0.5, 1, 2, 4, 8, 12, 16, 20, 30, 48, 72, 120, 200, 400)
-"""Hours that part absences into lengths, to see who is like whom."""
+FOLDS: Final = 4
+"""Parts into which people are put to choose constants on others than those they are tried on."""
 
 
 class Prices(NamedTuple):
@@ -70,7 +71,7 @@ class Plan(NamedTuple):
     destroy_h: float
 
 
-People = dict[str, list[float]]
+People = dict[str, list[Past]]
 
 
 class Result(NamedTuple):
@@ -90,24 +91,42 @@ def founding(waiting: float) -> Prices:
 
 
 def people(path: Path = DATA, most: int | None = None) -> People:
-    """Return each person's hours away, in order."""
+    """Return each person's absences, in order."""
     found: People = {}
     with path.open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines, delimiter="\t"):
-            found.setdefault(row["person"], []).append(float(row["gap_hours"]))
+            left = Moment(int(row["left_weekday"]) - 1, float(row["left_hour"]))
+            each = Past(float(row["gap_hours"]), left=left)
+            found.setdefault(row["person"], []).append(each)
     return dict(list(found.items())[:most])
 
 
 def mixed(real: People, seed: int = SEED) -> People:
-    """Return the same with short absences put in between, 45 % of all."""
+    """Return the same with short absences put in before, 45 % of all: out and back, then away."""
     rng = random.Random(seed)
 
-    def between(hours: float) -> Iterator[float]:
+    def between(each: Past) -> Iterator[Past]:
+        short = []
         while rng.random() < SHORT_SHARE:
-            yield rng.uniform(*SHORT_H)
-        yield hours
+            short.append(rng.uniform(*SHORT_H))
+        for i, hours in enumerate(short):
+            yield Past(hours, left=earlier(each.left, sum(short[i:])))
+        yield each
 
-    return {name: [*chain(*map(between, gaps))] for name, gaps in real.items()}
+    return {name: [*chain(*map(between, past))] for name, past in real.items()}
+
+
+def earlier(moment: Moment | None, hours: float) -> Moment | None:
+    """Return the moment so many hours before."""
+    if moment is None:
+        return None
+    at = (moment.weekday * 24 + moment.hour - hours) % 168
+    return Moment(int(at // 24), at % 24)
+
+
+def hours_of(past: Sequence[Past]) -> list[float]:
+    """Return the hours away, in order."""
+    return [each.hours for each in past]
 
 
 def cost(prices: Prices, plan: Plan, away_h: float) -> float:
@@ -157,119 +176,101 @@ def _ordered_minimum(
     return found
 
 
-def library_walk(prices: Prices, gaps: Sequence[float]) -> list[Plan]:
-    """Return the plans of `costplan idle --history`: envelope, then clamped, then the history."""
-    past: list[float] = []
-    plans = []
-    for gap in gaps:
-        plan = best_plan(prices, past) if past else Plan(*prices.borders)
-        share = next((share for most, share in CLAMPS if len(past) < most), None)
-        if share is not None:
-            pairs = zip(plan, prices.borders, strict=True)
-            plan = Plan(*(min(max(t, share * b), b / share) for t, b in pairs))
-        plans.append(plan)
-        insort(past, gap)
-    return plans
+# --- the library's own plans ------------------------------------------------------------------
 
 
-class Curve(NamedTuple):
-    """Dollars lost by leaving each state at each hour of the grid."""
-
-    stop: list[float]
-    destroy: list[float]
-
-    def plus(self, other: Curve, weight: float, mine: float = 1.0) -> Curve:
-        """Return `mine` times this and `weight` times the other."""
-        return Curve(
-            [mine * a + weight * b for a, b in zip(self.stop, other.stop, strict=True)],
-            [mine * a + weight * b for a, b in zip(self.destroy, other.destroy, strict=True)],
-        )
+def steps_of(prices: Prices) -> tuple[Step, ...]:
+    """Return the lower envelope of the library for these prices."""
+    keep, stop, restart, rebuild = (Decimal(repr(value)) for value in prices)
+    options = [Option("keep", keep, Decimal(0)), Option("stop", stop, restart)]
+    return envelope([*options, Option("destroy", Decimal(0), rebuild, undo=False)])
 
 
-FLAT: Final = Curve([0.0] * len(GRID), [0.0] * len(GRID))
+def planned(steps: tuple[Step, ...], law: Law, share: float | None = None) -> Plan:
+    """Return what the library plans under a law."""
+    theirs = {s.option.action: s.from_h for s in learned(steps, law, clamp_share=share)}
+    destroy_h = theirs.get("destroy", math.inf)
+    return Plan(theirs.get("stop", destroy_h), destroy_h)
 
 
-def curve(prices: Prices, away_h: float) -> Curve:
-    """Return the curve of one absence."""
-    saved, restart, more = prices.keep - prices.stop, prices.restart, prices.rebuild
-    back = saved * away_h
-    stayed = prices.stop * away_h + restart
-    return Curve(
-        [back if away_h <= t else saved * t + restart for t in GRID],
-        [stayed if away_h <= t else prices.stop * t + more for t in GRID],
-    )
+def alone(past: Sequence[Past], boxes: Sequence[tuple[Step, ...]]) -> list[Plan]:
+    """Return the plans of `--no-prior`, one for each box: the envelope, then the history."""
+    if not past:
+        return [Plan(*(step.from_h for step in steps[1:])) for steps in boxes]
+    law = history(hours_of(past))
+    return [planned(steps, law, clamp_share(len(past))) for steps in boxes]
 
 
-class Peer(NamedTuple):
-    """Another person: the mean curve, and how surprising each length of absence would be."""
+class Asked(NamedTuple):
+    """A walk over some people: all absences, what is kept of the others, and whose turn it is."""
 
-    curve: Curve
-    log_shares: tuple[float, ...]
-
-
-def length_of(away_h: float) -> int:
-    """Return which of the lengths an absence has."""
-    return sum(away_h > edge for edge in EDGES)
-
-
-def peer(curves: Sequence[Curve], gaps: Sequence[float]) -> Peer:
-    """Return what is learnt from one person for others."""
-    n = len(gaps)
-    counts = [0.5] * (len(EDGES) + 1)
-    for gap in gaps:
-        counts[length_of(gap)] += 1
-    mean = Curve(
-        [sum(column) / n for column in zip(*(c.stop for c in curves), strict=True)],
-        [sum(column) / n for column in zip(*(c.destroy for c in curves), strict=True)],
-    )
-    return Peer(mean, tuple(math.log(count / sum(counts)) for count in counts))
+    everyone: People
+    prior: dict[str, Person]
+    names: list[str]
+    waiting: tuple[float, ...]
+    weighing: Weighing = WEIGHING
+    rivals: bool = True
+    """Whether those that learn less are walked too."""
 
 
-def prior(peers: Sequence[Peer], likeness: Sequence[float]) -> Curve:
-    """Return the mean curve of other people, by how likely each is to stay away like this."""
-    top = max(likeness)
-    weights = [math.exp(log - top) for log in likeness]
-    least = LEAST_SHARE * sum(weights)
-    kept = [(w, each) for w, each in zip(weights, peers, strict=True) if w >= least]
-    total = sum(w for w, _ in kept)
-    mean = FLAT
-    for weight, each in kept:
-        mean = mean.plus(each.curve, weight / total)
-    return mean
+Walks = dict[tuple[str, float], dict[str, list[Plan]]]
+"""Plans by policy and the worth of waiting, then by person."""
 
 
-def peers_walk(curves: Sequence[Curve], gaps: Sequence[float], peers: Sequence[Peer]) -> list[Plan]:
-    """Return the plans of `people like you`: one's own past, fading, and others like oneself."""
-    fade = 0.5 ** (1 / HALF_LIFE)
-    own, likeness = FLAT, [0.0] * len(peers)
-    plans = []
-    for mine, gap in zip(curves, gaps, strict=True):
-        known = own.plus(prior(peers, likeness), PRIOR_ABSENCES)
-        plans.append(Plan(*(GRID[i] for i in _ordered_minimum(known.stop, known.destroy))))
-        own = own.plus(mine, 1.0, fade)
-        length = length_of(gap)
-        likeness = [
-            fade * log + each.log_shares[length] for log, each in zip(likeness, peers, strict=True)
-        ]
-    return plans
+def walked(asked: Asked) -> Walks:
+    """Return the plans of the learners, each made before the absence it is for."""
+    boxes = [steps_of(founding(waiting)) for waiting in asked.waiting]
+    people = list(asked.prior.values())
+    rows = cache(lambda cell: rows_of(people, cell, asked.weighing))
+    found: Walks = {}
+    for name in asked.names:
+        past = asked.everyone[name]
+        kept = [other != name for other in asked.prior]
+        others = [*compress(people, kept)]
+        bare = [each._replace(left=None) for each in past]
+        for i, each in enumerate(past):
+            seen = [*compress(rows(cell_of(past[:i], each.left, asked.weighing)), kept)]
+            plans = {}
+            for policy, known in ((LIKE_YOU, past), (HOURS_ONLY, bare))[: 1 + asked.rivals]:
+                law = law_with(known[:i], others, seen, each.left, weighing=asked.weighing)
+                plans[policy] = [planned(steps, law) for steps in boxes]
+            if asked.rivals:
+                plans[ALONE] = alone(past[:i], boxes)
+            for policy, made in plans.items():
+                for waiting, plan in zip(asked.waiting, made, strict=True):
+                    found.setdefault((policy, waiting), {}).setdefault(name, []).append(plan)
+    return found
 
 
-def learners(prices: Prices, everyone: People) -> dict[str, list[list[Plan]]]:
-    """Return the plans of each learner, person by person."""
-    curves = {name: [curve(prices, gap) for gap in gaps] for name, gaps in everyone.items()}
-    known = {name: peer(curves[name], gaps) for name, gaps in everyone.items()}
-    walks = []
-    for name, gaps in everyone.items():
-        others = [each for other, each in known.items() if other != name]
-        walks.append(peers_walk(curves[name], gaps, others))
-    return {
-        LIBRARY: [library_walk(prices, gaps) for gaps in everyone.values()],
-        LIKE_YOU: walks,
-    }
+def learners(
+    everyone: People,
+    real: People,
+    waiting: Sequence[float],
+    weighing: Weighing = WEIGHING,
+    *,
+    processes: int = 1,
+    rivals: bool = True,
+) -> Walks:
+    """Return the plans of the learners; the prior comes from the real absences of the others."""
+    prior = {name: person_of(past, weighing) for name, past in real.items()}
+    names = list(everyone)
+    parts = [
+        Asked(everyone, prior, names[i::processes], tuple(waiting), weighing, rivals)
+        for i in range(processes)
+    ]
+    if processes == 1:
+        return walked(parts[0])
+    found: Walks = {}
+    with ProcessPoolExecutor(processes) as pool:
+        for part in pool.map(walked, parts):
+            for key, plans in part.items():
+                found.setdefault(key, {}).update(plans)
+    return found
 
 
-LIBRARY: Final = "**own history, clamped** (the library)"
-LIKE_YOU: Final = "**people like you**"
+ALONE: Final = "own history alone, clamped (`--no-prior`)"
+HOURS_ONLY: Final = "the library, a history without the times of leaving"
+LIKE_YOU: Final = "**people like you** (the library)"
 FIXED: Final = "best fixed plan in hindsight, per person"
 HINDSIGHT: Final = "full hindsight"
 
@@ -289,24 +290,28 @@ def rivals(prices: Prices) -> dict[str, Plan]:
 
 
 def results(
-    prices: Prices, everyone: People, walks: dict[str, list[list[Plan]]], most: int | None = None
+    waiting: float, everyone: People, walks: Walks, most: int | None = None
 ) -> list[Result]:
     """Return what every policy costs over the first `most` absences of each person."""
-    counted = [gaps[:most] for gaps in everyone.values()]
+    prices = founding(waiting)
+    counted = {name: hours_of(past[:most]) for name, past in everyone.items()}
     every = {
-        name: [[plan] * len(gaps) for gaps in counted] for name, plan in rivals(prices).items()
+        policy: {name: [plan] * len(gaps) for name, gaps in counted.items()}
+        for policy, plan in rivals(prices).items()
     }
-    fixed = [[best_plan(prices, sorted(gaps))] * len(gaps) for gaps in counted]
-    every |= walks | {FIXED: fixed}
-    floor = [hindsight(prices, gap) for gaps in counted for gap in gaps]
+    every |= {policy: plans for (policy, worth), plans in walks.items() if worth == waiting}
+    every[FIXED] = {
+        name: [best_plan(prices, sorted(gaps))] * len(gaps) for name, gaps in counted.items()
+    }
+    floor = [hindsight(prices, gap) for gaps in counted.values() for gap in gaps]
     found = []
-    for name, lists in every.items():
+    for policy, plans in every.items():
         spent = [
             cost(prices, plan, gap)
-            for each, gaps in zip(lists, counted, strict=True)
-            for plan, gap in zip(each, gaps, strict=False)
+            for name, gaps in counted.items()
+            for plan, gap in zip(plans[name], gaps, strict=False)
         ]
-        found.append(_result(name, spent, floor))
+        found.append(_result(policy, spent, floor))
     return [*found, _result(HINDSIGHT, floor, floor)]
 
 
@@ -328,51 +333,116 @@ def table(found: Sequence[Result]) -> str:
         for r in found
     ]
     away = ", ".join(
-        f"{name.split('**')[1]} {mean[name] / mean[FIXED] - 1:+.1%}" for name in (LIBRARY, LIKE_YOU)
+        f"{name.replace('**', '')} {mean[name] / mean[FIXED] - 1:+.1%}"
+        for name in (ALONE, HOURS_ONLY, LIKE_YOU)
     )
     return "\n".join([*lines, "", f"Against the best fixed plan in hindsight, per person: {away}."])
 
 
-def agrees(prices: Prices, gaps: Sequence[float]) -> bool:
-    """Return whether the library's own plans cost the same as those that stand for them here."""
-    keep, stop, restart, rebuild = (Decimal(repr(value)) for value in prices)
-    options = [Option("keep", keep, Decimal(0)), Option("stop", stop, restart)]
-    steps = envelope([*options, Option("destroy", Decimal(0), rebuild, undo=False)])
-    plans = library_walk(prices, gaps)
-    for n in (n for n in (1, 5, 15, 60) if n < len(gaps)):
-        share = next((share for most, share in CLAMPS if n < most), None)
-        law = history(gaps[:n])
-        theirs = {s.option.action: s.from_h for s in learned(steps, law, clamp_share=share)}
-        destroy_h = theirs.get("destroy", math.inf)
-        ours = Plan(theirs.get("stop", destroy_h), destroy_h)
-        both = [sum(cost(prices, plan, gap) for gap in gaps[:n]) for plan in (ours, plans[n])]
-        if not math.isclose(*both, rel_tol=1e-9):
-            return False
-    return True
+def settings(real: People) -> Iterator[tuple[str, People]]:
+    """Return the absences of each setting, with its heading."""
+    yield "absences as they are", real
+    yield "45 % of 2-30 minutes", mixed(real)
 
 
-def settings(real: People) -> Iterator[tuple[str, list[Result]]]:
-    """Return the results of every setting, each with its heading."""
-    for what, everyone in (("absences as they are", real), ("45 % of 2-30 minutes", mixed(real))):
+def counted(most: int | None) -> str:
+    """Return the words for which absences are counted."""
+    return "all" if most is None else f"first {most} of each"
+
+
+def show_tables(real: People) -> None:
+    """Print a table for each setting."""
+    for what, everyone in settings(real):
+        walks = learners(everyone, real, WAITING, processes=PROCESSES)
+        for waiting in WAITING:
+            for most in (FIRST, None):
+                heading = f"{what}, {counted(most)}, waiting at ${waiting:g}/h"
+                found = results(waiting, everyone, walks, most)
+                print(f"## {heading[0].upper()}{heading[1:]}\n\n{table(found)}\n", flush=True)
+
+
+# --- constants, people held out ---------------------------------------------------------------
+
+Costs = dict[tuple[str, float], dict[str, tuple[float, float]]]
+"""Of the first absences, by setting and person: dollars of the library, and of the best fixed
+plan in hindsight."""
+VARIED: Final = (
+    *("prior_absences", "own_half_life", "likeness_half_life", "unseen"),
+    *("hour_width_h", "other_day", "pace_width", "pace_floor"),
+)
+
+
+def costs_of(real: People, weighing: Weighing) -> Costs:
+    """Return what the library costs with these constants."""
+    found: Costs = {}
+    for what, everyone in settings(real):
+        first = {name: past[:FIRST] for name, past in everyone.items()}
+        walks = learners(first, real, WAITING, weighing, processes=PROCESSES, rivals=False)
         for waiting in WAITING:
             prices = founding(waiting)
-            first = next(iter(everyone.values()))
-            if not agrees(prices, first):
-                raise SystemExit("the library plans otherwise than this bench says")
-            walks = learners(prices, everyone)
-            for most in (FIRST, None):
-                counted = "all" if most is None else f"first {most} of each"
-                heading = f"{what}, {counted}, waiting at ${waiting:g}/h"
-                yield heading, results(prices, everyone, walks, most)
+            plans = walks[LIKE_YOU, waiting]
+            found[what, waiting] = {
+                name: (_usd(prices, plans[name], gaps), _fixed_usd(prices, gaps))
+                for name, gaps in ((name, hours_of(past)) for name, past in first.items())
+            }
+    return found
+
+
+def _usd(prices: Prices, plans: Sequence[Plan], gaps: Sequence[float]) -> float:
+    return sum(cost(prices, plan, gap) for plan, gap in zip(plans, gaps, strict=True))
+
+
+def _fixed_usd(prices: Prices, gaps: Sequence[float]) -> float:
+    plan = best_plan(prices, sorted(gaps))
+    return sum(cost(prices, plan, gap) for gap in gaps)
+
+
+def over(costs: dict[str, tuple[float, float]], names: Sequence[str]) -> float:
+    """Return how much more than the fixed plans some people pay, as a share."""
+    spent = sum(costs[name][0] for name in names)
+    return spent / sum(costs[name][1] for name in names) - 1
+
+
+def alternatives() -> Iterator[Weighing]:
+    """Return the shipped constants, and these with one halved or doubled."""
+    yield WEIGHING
+    for name in VARIED:
+        for factor in (0.5, 2.0):
+            yield WEIGHING._replace(**{name: factor * getattr(WEIGHING, name)})
+
+
+def show_nested(real: People) -> None:
+    """Print the distance of the library from the fixed plans, constants chosen on others."""
+    tried: dict[Weighing, Costs] = {}
+    for weighing in alternatives():
+        tried[weighing] = costs_of(real, weighing)
+        means = [over(costs, list(real)) for costs in tried[weighing].values()]
+        changed = set(weighing._asdict().items()) - set(WEIGHING._asdict().items())
+        print(f"{sum(means) / len(means):+.2%} {dict(changed)}", file=sys.stderr, flush=True)
+    names = list(real)
+    chosen: dict[str, Costs] = {}
+    for fold in range(FOLDS):
+        others = [name for i, name in enumerate(names) if i % FOLDS != fold]
+        best = min(tried, key=lambda w: sum(over(costs, others) for costs in tried[w].values()))
+        chosen |= dict.fromkeys(set(names) - set(others), tried[best])
+    print("| setting | constants chosen on other people | the shipped constants |\n|---|--:|--:|")
+    for key, shipped in tried[WEIGHING].items():
+        nested = over({name: chosen[name][key][name] for name in names}, names)
+        what, waiting = key
+        heading = f"{what}, {counted(FIRST)}, waiting at ${waiting:g}/h"
+        print(f"| {heading} | {nested:+.1%} | {over(shipped, names):+.1%} |")
 
 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help=f"the first {QUICK_PEOPLE} people")
+    parser.add_argument(
+        "--nested", action="store_true", help="constants, people held out; in some 10 minutes"
+    )
     asked = parser.parse_args()
-    for heading, found in settings(people(most=QUICK_PEOPLE if asked.quick else None)):
-        print(f"## {heading[0].upper()}{heading[1:]}\n\n{table(found)}\n", flush=True)
+    show = show_nested if asked.nested else show_tables
+    show(people(most=QUICK_PEOPLE if asked.quick else None))
 
 
 if __name__ == "__main__":
