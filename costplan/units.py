@@ -29,7 +29,7 @@ GB_PER: Final[dict[str, Decimal]] = {
 """Gigabytes (10^9 bytes) in one unit. `tb1024` is the terabyte of 1,024 gigabytes that vast.ai
 bills (see `pricing/README.md`); `tib` is 2^40 bytes."""
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)")
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)", re.ASCII)
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 

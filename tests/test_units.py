@@ -183,6 +183,7 @@ def test_a_duration_is_read_in_seconds(text: str, expected_s: float) -> None:
     [
         *("", " ", "5", "h", "h1", "-5m", "+5m", "1h30", "1.5.5h", ".5h", "1.h", "1,5h", "5ms"),
         *("5 minutes", "1e5s", "inf", "nan", "5m!", "1h\x00", "five minutes", "12:30"),
+        *("\uff15m", "5 mi"),
     ],
 )
 def test_another_form_of_duration_is_an_input_error(text: str) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from costplan import falsestops
 from costplan.box import commands
+from costplan.box.guest import is_guest_shutdown
 from costplan.cli.absence_asked import duration_s, number
 from costplan.errors import InputError, LimitError
 from costplan.records.acting import Order
@@ -23,6 +25,8 @@ ACTIONS: Final[tuple[ActName, ...]] = ("stop", "destroy")
 HOOK_S: Final = 600.0
 CONFIRM_S: Final = 240.0
 """A stop that is not seen after four minutes is reported as one that bills on."""
+_MINUTES: Final = re.compile(r"(?<=\d)\s*min(?=\s*$)", re.ASCII)
+"""A window of `5 min` has its unit."""
 
 
 class ActAsked(NamedTuple):
@@ -73,6 +77,7 @@ def checked(asked: ActAsked) -> None:
     for flag, word in (("--notify", asked.notify), ("--cap", asked.cap)):
         if word is not None and not asked.watch:
             raise InputError(f"{flag} needs --watch")
+    window_lines(asked)
 
 
 def actions(asked: ActAsked) -> tuple[ActName, ...]:
@@ -105,7 +110,10 @@ def order(
     words = None if template is None else commands.words(template, flag=f"--{action}-cmd")
     false = falsestops.why_false(action, words, provider)
     if false is not None:
-        raise LimitError(f"this is no {action}: {false}", hint="nothing was called")
+        hint = "nothing was called"
+        if words is not None and is_guest_shutdown(words):
+            hint += "; use the API of the provider, or its command line"
+        raise LimitError(f"this is no {action}: {false}", hint=hint)
     assert asked.id is not None
     return Order(
         action=action,
@@ -142,7 +150,23 @@ def window_s(text: str | None, otherwise: float) -> float | None:
     """
     if text is not None and text.strip().lower() == "off":
         return None
-    return _positive_s(text, "--window", otherwise)
+    given = None if text is None else _MINUTES.sub("m", text)
+    return _positive_s(given, "--window", otherwise)
+
+
+def window_lines(asked: ActAsked) -> list[str]:
+    """Return how the window was understood, where one was given.
+
+    Raises:
+        InputError: It is no time above zero with its unit.
+    """
+    if asked.window is None:
+        return []
+    found_s = window_s(asked.window, 0.0)
+    text = "window off: nothing is ever done"
+    if found_s is not None:
+        text = f"window {asked.window.strip()}: {found_s:g} s"
+    return [text if asked.watch or asked.act else f"{text}, for --watch and --act"]
 
 
 def cap_usd(text: str | None) -> Decimal | None:

@@ -66,6 +66,7 @@ def answer(words: Mapping[str, Any]) -> int:
         verdict = seen(runs, ssh).verdict
         advice = seen_as(advice, verdict.state)
         said = [*lines(verdict, answered.box.usd_per_hour), *said]
+    said = [*act_asked.window_lines(wanted), *said]
     if not asked.no_ledger:
         said = [*_died(now), *said]
 
