@@ -9,6 +9,7 @@ from costplan.box.timeline import span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from decimal import Decimal
 
     from costplan.box.load import Load
     from costplan.box.progress import Kind, Progress
@@ -19,14 +20,19 @@ GOING: Final[set[Kind]] = {"moving", "writing", "alive", "starting", "hung"}
 
 
 def remarks(
-    line: Timeline, runs: Sequence[Progress], work: Load, *, window_s: float
-) -> Iterator[str]:
+    line: Timeline, runs: Sequence[Progress], work: Load, *, window_s: float,
+    usd_per_hour: Decimal | None = None,
+) -> Iterator[str]:  # fmt: skip
     """Yield the notes, none where nothing is odd."""
     if line.broken is not None:
         yield f"watched anew since {span(line.age_s(line.looks[0]))} ago: {line.broken}"
     yield from unused_gpus(line, window_s)
     yield from stuck_gpus(line)
-    yield from copying(line, runs, work, window_s)
+    if copies(line, runs, work, window_s):
+        paid = "the GPUs are paid for while data is copied"
+        if usd_per_hour is not None:
+            paid = f"you pay ${usd_per_hour:.2f}/h to copy"
+        yield f"{paid}: load through a cheap box or a volume first"
     machine = line.looks[-1].machine
     used, total = machine.disk_used_bytes, machine.disk_total_bytes
     if used is not None and total and used >= DISK_WARNS * total:
@@ -65,15 +71,12 @@ def stuck_gpus(line: Timeline) -> Iterator[str]:
             )
 
 
-def copying(line: Timeline, runs: Sequence[Progress], work: Load, window_s: float) -> Iterator[str]:
-    """Yield that the GPUs are paid for while only data moves."""
+def copies(line: Timeline, runs: Sequence[Progress], work: Load, window_s: float) -> bool:
+    """Return whether only data moves while the GPUs do nothing."""
     moves = any(each.name in TRANSFERS for each in work.said("busy", within_s=window_s))
     gpus = line.looks[-1].machine.gpus or ()
     idle = all((gpu.util_percent or 0.0) <= GPU_IDLE_PERCENT for gpu in gpus)
-    if moves and gpus and idle and not any(each.kind == "moving" for each in runs):
-        yield (
-            "the GPUs are paid for while data is copied: load through a cheap box or a volume first"
-        )
+    return moves and bool(gpus) and idle and not any(each.kind == "moving" for each in runs)
 
 
 def growing_without_steps(progress: Progress) -> Iterator[str]:

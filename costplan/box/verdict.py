@@ -26,6 +26,7 @@ from costplan.records.signals import Evidence, State, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from decimal import Decimal
 
     from costplan.records.signals import Snapshot
 
@@ -55,6 +56,7 @@ def judge(
     window_s: float,
     interval_s: float | None = None,
     provider_state: ProviderState | None = None,
+    usd_per_hour: Decimal | None = None,
 ) -> Verdict:
     """Return what the looks at a box mean together.
 
@@ -65,6 +67,7 @@ def judge(
         interval_s: How far apart the looks are meant to be; their median where left out. A gap of
             more than two, or of more than five minutes, starts the window anew.
         provider_state: What the provider says of the box, where it was asked.
+        usd_per_hour: What it bills while it runs: only for the notes.
 
     Raises:
         InputError: The window is not a positive time.
@@ -82,7 +85,7 @@ def judge(
         state=state,
         why=why,
         evidence=evidence(case, provider_state),
-        notes=tuple(remarks(line, runs, case.work, window_s=window_s)),
+        notes=tuple(remarks(line, runs, case.work, window_s=window_s, usd_per_hour=usd_per_hour)),
         eta_s=eta_s(line, runs),
         lost_s=lost_s(line, runs),
         idle_since_s=line.now.wall_s - quiet_s if quiet_s >= window_s else None,

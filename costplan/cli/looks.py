@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from decimal import Decimal
 
+    from costplan.records.acting import BoxState
     from costplan.records.signals import Snapshot, Verdict
 
 BETWEEN_S: Final = 10.0
@@ -48,8 +49,18 @@ def looker(runs: Sequence[str], ssh: str | None) -> Callable[[], Snapshot]:
     return lambda: read_over_ssh(host, [folder])
 
 
-def seen(runs: Sequence[str], ssh: str | None, *, between_s: float = BETWEEN_S) -> Seen:
+def seen(
+    runs: Sequence[str], ssh: str | None, *, between_s: float = BETWEEN_S,
+    provider_state: BoxState | None = None, usd_per_hour: Decimal | None = None,
+) -> Seen:  # fmt: skip
     """Return what two looks say of a box.
+
+    Args:
+        runs: Run folders of this machine.
+        ssh: Or the folder of another.
+        between_s: From one look to the other.
+        provider_state: What its provider says, where it was asked.
+        usd_per_hour: What it bills, for the notes.
 
     Raises:
         InputError: The ssh target is not of the form HOST:DIR.
@@ -59,7 +70,10 @@ def seen(runs: Sequence[str], ssh: str | None, *, between_s: float = BETWEEN_S) 
     if looks[0].problem is None:
         time.sleep(between_s)
         looks.append(look())
-    return Seen(judge(looks, window_s=between_s), looks[-1])
+    verdict = judge(
+        looks, window_s=between_s, provider_state=provider_state, usd_per_hour=usd_per_hour
+    )
+    return Seen(verdict, looks[-1])
 
 
 def settled(runs: Sequence[str], ssh: str | None, *, window_s: float) -> Seen:
@@ -110,7 +124,10 @@ def lines(verdict: Verdict, usd_per_hour: Decimal) -> list[str]:
     if verdict.state == "busy":
         said.append("  keep it on: what follows in money holds once it is idle")
     elif verdict.state == "hung":
-        said.append("  it bills and does not move: look at it, then stop it")
+        said.append(
+            f"  it bills ${usd(usd_per_hour)}/h and does not move: save its stacks (py-spy dump "
+            "--pid PID) and stop it; nothing does that by itself"
+        )
     elif verdict.state == "unknown":
         said.append("  unknown is no reason to act; what follows holds only if it is idle")
     return said
