@@ -16,10 +16,17 @@ from costplan.box.listings import Listed
 from costplan.box.manifests import Progress, make, nanoseconds, read, write
 from costplan.box.uncopied import outside
 from costplan.errors import InputError
-from costplan.records.copies import CopyReport, FileEntry, Finding, Manifest, NearName
+from costplan.records.copies import (
+    CopyReport,
+    FileEntry,
+    Finding,
+    Manifest,
+    NearName,
+    instead_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from costplan.box.folders import Found
 
@@ -105,7 +112,7 @@ def _report(
         extra=extra,
         different=_findings(by_kind.get("different", [])),
         unverifiable=(*_findings(by_kind.get("unverifiable", [])), *_links_out(manifest)),
-        broken=_findings(by_kind.get("broken", [])),
+        broken=_findings(_with_another(by_kind.get("broken", []), manifest, verified)),
         near_names=_near_names(missing, extra),
         itself=root is not None and _is_itself(manifest, root),
         same_disk=root is not None and _is_same_disk(manifest, root),
@@ -114,6 +121,19 @@ def _report(
 
 def _findings(judged: list[Judged]) -> tuple[Finding, ...]:
     return tuple(Finding(path=each.path, why=each.why) for each in judged)
+
+
+def _with_another(
+    broken: list[Judged], manifest: Manifest, verified: Collection[str]
+) -> list[Judged]:
+    """Return what does not open, with what to fall back to where that is in the copy."""
+    safe = [each for each in manifest.files if each.path in set(verified)]
+    return [
+        each._replace(why=f"{each.why}; fall back to {other.path}, which opens")
+        if (other := instead_of(each.path, safe))
+        else each
+        for each in broken
+    ]
 
 
 def _links_out(manifest: Manifest) -> tuple[Finding, ...]:

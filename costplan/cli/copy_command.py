@@ -35,8 +35,9 @@ def make(
     from datetime import datetime, timezone
 
     from costplan.box import copies
+    from costplan.box.wording import first
     from costplan.cli.meter import meter
-    from costplan.render.copies import left_behind, made_json, made_text
+    from costplan.render.copies import broken, left_behind, made_json, made_text
 
     now = datetime.now(tz=timezone.utc)
     kept = f"what was read is kept in {output}: the same command again goes on from there"
@@ -46,7 +47,7 @@ def make(
         write(made_json(manifest, output))
         return
     write(f"{made_text(manifest, output)}\n")
-    for line in left_behind(manifest):
+    for line in [*broken(manifest), *first(left_behind(manifest))]:
         talk(f"note: {line}\n")
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, model_validator
 
@@ -12,6 +14,8 @@ from costplan.records.record import Record
 
 CHECKPOINT_SUFFIXES = (".ckpt", ".npz", ".pt", ".pth", ".safetensors", ".zip")
 """Files that are opened: what a killed save leaves half written must not count as copied."""
+
+_PART: Final = "-of-"
 
 
 def is_checkpoint(path: str) -> bool:
@@ -68,6 +72,30 @@ class FileEntry(Record):
         if is_checkpoint(self.path) != (self.checkpoint is not None):
             raise ValueError(f"{self.path}: 'checkpoint' is for checkpoints, and for each of them")
         return self
+
+
+def instead_of(path: str, files: Iterable[FileEntry]) -> FileEntry | None:
+    """Return the checkpoint to fall back to where the one at `path` does not open.
+
+    One of the same name in another folder, as trainers keep that number them, else one beside it:
+    the best, or the newest. A part of a model in several files stands for nothing alone.
+    """
+    folder, name = posixpath.split(path)
+    kind = posixpath.splitext(name)[1].lower()
+    opening = [each for each in files if each.checkpoint == "opens" and each.path != path]
+    numbered = [each for each in opening if posixpath.basename(each.path) == name]
+    beside = [
+        each
+        for each in opening
+        if posixpath.dirname(each.path) == folder
+        and each.path.lower().endswith(kind)
+        and _PART not in name + posixpath.basename(each.path)
+    ]
+    return max(
+        numbered or beside,
+        key=lambda each: ("best" in posixpath.basename(each.path).lower(), each.mtime_ns),
+        default=None,
+    )
 
 
 class Skipped(Record):

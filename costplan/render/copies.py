@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from costplan import __version__
+from costplan.records.copies import instead_of
 from costplan.render.figures import visible
 
 if TYPE_CHECKING:
@@ -31,6 +32,17 @@ def checked_text(manifest: Manifest, report: CopyReport) -> str:
     )
 
 
+def broken(manifest: Manifest) -> list[str]:
+    """Return which checkpoints do not open, and what to fall back to, a line each."""
+    lines = []
+    for each in manifest.files:
+        if each.checkpoint == "broken":
+            other = instead_of(each.path, manifest.files)
+            text = f"{each.path}: {each.why or 'does not open'}"
+            lines.append(visible(text + (f"; fall back to {other.path}" if other else "")))
+    return lines
+
+
 def left_behind(manifest: Manifest) -> list[str]:
     """Return what is not in a manifest and goes with the box, a line each."""
     outside = manifest.outside
@@ -48,7 +60,8 @@ def _left(item: Left) -> str:
 def made_json(manifest: Manifest, output: Path) -> str:
     """Return one JSON object: what the manifest in `output` holds, without its files."""
     outside = None if manifest.outside is None else manifest.outside.model_dump()
-    return _answer("make", manifest, output, {"outside": outside}, notices=left_behind(manifest))
+    notices = [*broken(manifest), *left_behind(manifest)]
+    return _answer("make", manifest, output, {"outside": outside}, notices=notices)
 
 
 def checked_json(
