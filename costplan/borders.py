@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from costplan.advisor import Step, cheapest, envelope, gone_break_even
 from costplan.boxcosts import costs
+from costplan.records.idle import GoneMoves
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,6 +115,23 @@ def break_even(
         rebuild=money.rebuild_usd + box.upload_usd + box.lost_usd,
         gone_usd=box.gone_usd,
         away_h=hours,
+    )
+
+
+def gone_moves(box: IdleBox) -> GoneMoves | None:
+    """Return what the chance that the GPU is gone moves; None where none is given."""
+    if not box.gone_share or box.stop is None:
+        return None
+    sure = costs(box.model_copy(update={"gone_share": None})).options
+    options = costs(box).options
+    backs = [o.wake_usd for each in (sure, options) for o in each if o.action == box.stop]
+    if len(backs) < len((sure, options)):
+        return None
+    return GoneMoves(
+        sure_back_usd=backs[0],
+        back_usd=backs[1],
+        sure_destroy_h=begins(envelope(sure), "destroy"),
+        destroy_h=begins(envelope(options), "destroy"),
     )
 
 

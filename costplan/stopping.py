@@ -6,10 +6,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from costplan.billing import hourly_usd
+from costplan.records.idle import PlanStep
 from costplan.units import GB_PER
 
 if TYPE_CHECKING:
-    from costplan.records.idle import IdleBox, StopAction
+    from costplan.records.idle import Advice, IdleBox, StopAction
     from costplan.records.providers import ActionName, Meter, Provider, State
 
 _NAMES: Final[dict[ActionName, StopAction]] = {
@@ -19,6 +20,8 @@ _NAMES: Final[dict[ActionName, StopAction]] = {
     "hibernate": "hibernate",
     "shelve": "shelve",
 }
+
+DESTROYS: Final = ("destroy", "keep-data")
 
 _ZERO_GPUS: Final = (
     "where the GPU of a stopped box is gone, its files are reached by a start with zero GPUs on "
@@ -155,6 +158,10 @@ def warnings(provider: Provider) -> tuple[str, ...]:
         found.append(f"a stop at {provider.name} wipes: {', '.join(provider.stop.wiped)}")
     if provider.stop.pinned_to_host:
         found.append(
+            f"a stop at {provider.name} keeps all on one machine: unless it is elsewhere too, the "
+            "only copy is on one host: copy first"
+        )
+        found.append(
             f"a stopped box at {provider.name} waits for its own host: that others of its kind are "
             "free says nothing of its way back"
         )
@@ -163,6 +170,18 @@ def warnings(provider: Provider) -> tuple[str, ...]:
     if provider.stop.ends_with_contract:
         found.append(f"at {provider.name} the box ends with its contract, stopped or not")
     return tuple(found)
+
+
+def until_copied(advice: Advice) -> Advice:
+    """Return the advice over what is in no verified copy: a stop at most, never a destroy."""
+    if not advice.unsaved or advice.advice not in DESTROYS:
+        return advice
+    stops = [o.action for o in advice.options if o.action not in ("keep", *DESTROYS)]
+    now = stops[0] if stops else "keep"
+    cheaper = advice.advice.replace("-", " ")
+    why = f"{advice.why}, although {cheaper} is cheaper: what is here is in no verified copy"
+    plan = (PlanStep(from_h=0.0, action=now),)
+    return advice.model_copy(update={"advice": now, "why": why, "plan": plan})
 
 
 def _trap(provider: Provider, name: ActionName, state: State) -> str | None:

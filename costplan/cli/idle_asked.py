@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from costplan import catalog as catalogs
 from costplan import ledger, yamlfile
+from costplan.borders import gone_moves
 from costplan.boxcosts import RESTART_MINUTES, stopped_usd_per_hour
 from costplan.cli.absence_asked import absence_of, duration_s, number, people_in, share
 from costplan.cli.clocks_asked import ClocksAsked, check_clocks, clocks_of, with_notice
@@ -128,9 +129,25 @@ def advised(asked: IdleAsked, *, now: datetime) -> Answered:
     words = ClocksAsked(**{name: getattr(asked, name) for name in ClocksAsked._fields})
     clocks, more, noted = clocks_of(words, now=now)
     assumed += check_clocks(clocks, box, absence)
-    notices = [Notice(kind="stop", text=text) for text in told(facts, box)]
+    texts = [*told(facts, box), *_month(box, assumed="month_hours" not in fields)]
+    notices = [Notice(kind="stop", text=text) for text in texts]
     advice = advise(box, absence, assumed=assumed, notices=[*noted, *notices], clocks=clocks)
+    advice = advice.model_copy(update={"gone_moves": gone_moves(box)})
     return Answered(with_notice(advice, words), [*said, *more], box)
+
+
+def _month(box: IdleBox, *, assumed: bool) -> list[str]:
+    """Return which month turns the price of the stopped disk into a rate; nothing if assumed."""
+    price = box.stopped_storage_usd_per_gb_month
+    if price is None:
+        price = box.storage_usd_per_gb_month
+    if assumed or box.stop is None or not price or not box.disk_gb:
+        return []
+    rate = box.disk_gb * price / box.month_hours
+    return [
+        f"the month has {box.month_hours:f} hours: a stopped disk bills {box.disk_gb:f} GB x "
+        f"${price:f} / {box.month_hours:f} h = ${rate:.5f}/h"
+    ]
 
 
 def _checked(box: IdleBox, fields: dict[str, Any], facts: StopFacts | None) -> None:

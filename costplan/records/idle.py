@@ -157,6 +157,18 @@ class SoFar(Record):
     """What the way back from a destroy costs, then as now."""
 
 
+class GoneMoves(Record):
+    """What the chance that the GPU is gone makes of a stop."""
+
+    sure_back_usd: Decimal
+    """Paid at the return, were the GPU sure to be there; and with the chance that it is not."""
+    back_usd: Decimal
+    sure_destroy_h: float | None
+    """From here on destroy is cheapest, then and now; None where never, or where a stop never is
+    the cheapest."""
+    destroy_h: float | None
+
+
 class PlanStep(Record):
     """From this many hours away on, be in this state; `start`: begin the way back."""
 
@@ -226,6 +238,10 @@ class Advice(Record):
     saved_usd_per_hour: Decimal | None
     """By stopping rather than keeping."""
     gpu_gone_break_even: float | None
+    gone_moves: GoneMoves | None = None
+    """None where no chance is given."""
+    unsaved: tuple[str, ...] | None = None
+    """What no verified copy holds; None where nobody looked, nothing where all is verified."""
     wiped: tuple[str, ...] = ()
     """What a stop loses: to be copied first."""
     once_idle: str | None = None

@@ -61,6 +61,23 @@ def so_far_line(advice: Advice) -> str:
     return text
 
 
+def gone_line(advice: Advice) -> str:
+    """Return what the chance that the GPU is gone moves."""
+    moves = advice.gone_moves
+    if moves is None:
+        return ""
+    text = (
+        "  a GPU that may be gone moves the way back from a stop from "
+        f"${usd(moves.sure_back_usd)} to ${usd(moves.back_usd)}"
+    )
+    if moves.sure_destroy_h is None or moves.destroy_h is None:
+        return text
+    return (
+        f"{text}, the border of destroy from {moves.sure_destroy_h:.1f} h to "
+        f"{moves.destroy_h:.1f} h"
+    )
+
+
 def deadline_lines(advice: Advice, now: datetime) -> list[str]:
     """Return by when the way back must begin, and what is left after that."""
     if advice.deadline_h is None:

@@ -11,6 +11,7 @@ from costplan import __version__
 from costplan.render.clocks import (
     compared_lines,
     deadline_lines,
+    gone_line,
     lasts_line,
     later,
     notice_line,
@@ -40,6 +41,7 @@ def advice_text(advice: Advice, *, said: Sequence[str], now: datetime) -> str:
             "  if the GPU may be gone: stop still beats destroy while that chance is below "
             f"{advice.gpu_gone_break_even:.0%} (rebuild ${usd(advice.rebuild_usd)})"
         )
+    lines += [gone_line(advice), *(f"  unsaved: {text}" for text in advice.unsaved or ())]
     if advice.saved_usd_per_hour is not None and advice.saved_usd_per_hour > 0:
         lines.append(
             f"  every hour on costs ${usd(advice.saved_usd_per_hour)} more than stopping "
@@ -54,7 +56,7 @@ def advice_text(advice: Advice, *, said: Sequence[str], now: datetime) -> str:
     lines += [*compared_lines(advice.compared), notice_line(advice)]
     if advice.wiped and any(o.undo and o.action != "keep" for o in advice.options):
         lines.append(f"  before a stop: copy what is on {', '.join(advice.wiped)}: it is wiped")
-    if any(not step.undo for step in advice.plan):
+    if advice.unsaved or any(not step.undo for step in advice.plan):
         lines.append(
             "  before a destroy: a verified copy (costplan idle copy make DIR -o FILE, then "
             "costplan idle copy check FILE --against COPY)"
