@@ -5,21 +5,48 @@ The provider is made of files; looks are made up only where hours would pass.
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from boxes import HOUR, INIT, MINUTE, TRAINER, look, process
+from boxes import (
+    GB,
+    HOUR,
+    INIT,
+    MINUTE,
+    START_S,
+    TRAINER,
+    counter,
+    gpu,
+    log,
+    look,
+    process,
+)
+from boxes import run as a_run
 from fakecloud import Cloud, cloud
-from test_acting import Done, run, sees
+from test_acting import Copied, Done, copied, run, sees
+from test_signals_cases import told
 
-from costplan.cli import watches
+from costplan.box import heartbeats, signals
+from costplan.cli import looks, watches
 from costplan.records.signals import Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from costplan.records.acting import BoxState
+
+__all__ = ["copied"]
 
 # The founding prices: 3.4828 $/h on, 250 x 0.20 / 720 = 0.0694 $/h stopped, border 2 min.
 BOX = ["--rate", "3.4828", "--disk", "250", "--storage-price", "0.20", "--setup", "15m",
@@ -148,3 +175,559 @@ def test_59_two_hours_are_7200_seconds_on_both_sides(
     seconds = sees(monkeypatch, lambda at_s: look(at_s))
     assert idle(*yes(market, "stop"), "--run", "x", "--window", "2h").code == 0
     assert 7_200 <= seconds() < 7_320
+
+
+# --- A. billed unseen ---------------------------------------------------------------------------
+
+
+def test_1_a_box_without_a_yes_is_told_by_the_hour_and_never_stopped(
+    market: Cloud, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Watched over ssh, from a machine that stays up: the owner of the step could not wake."""
+    left = log(counters=[counter(183, -43 * HOUR, name="log")])
+    seconds = passes(monkeypatch, market, 3.5 * HOUR, quiet)
+    over_there = until(market, 3.5 * HOUR, lambda _: {"runs": [left]})
+    monkeypatch.setattr(looks, "read_over_ssh", lambda *_: over_there(seconds()))
+    notes = f"sh -c 'cat >> {tmp_path}/notes'"
+    words = ["--watch", "--ssh", "box:/runs", "--id", "b1", "--window", "20m", "--notify", notes,
+             "--state-cmd", market.command("state"),
+             "--stop-cmd", market.command("stop")]  # fmt: skip
+    done = idle(*words)
+    due = [line for line in done.out.splitlines() if "  stop due: " in line]
+    assert [line.split("without work, ")[1].split(" spent")[0] for line in due] == [
+        "$1.16", "$3.48", "$6.97", "$10.45",  # after 20 min, then 1, 2 and 3 h at 3.4828
+    ]  # fmt: skip
+    assert all("; not run: " in line for line in due)
+    assert (tmp_path / "notes").read_text().count("stop due") == 4
+    assert (done.code, market.calls) == (0, [])
+
+
+def test_2_a_shutdown_from_inside_is_refused_and_the_way_that_works_is_named(
+    market: Cloud,
+) -> None:
+    for command in ("shutdown -h now", "ssh me@box sudo poweroff", "sudo -n systemctl halt"):
+        words = ["--act", "stop", "--id", "b1", "--yes-stop", "b1", "--stop-cmd", command,
+                 "--state-cmd", market.command("state"), "--provider", "scaleway"]  # fmt: skip
+        done = idle(*words)
+        assert (done.code, market.calls) == (4, [])
+        assert "its GPU bills on" in done.err
+        assert "use the API of the provider" in done.err
+        assert "in the API poweroff, which archives the instance" in done.err
+
+
+@pytest.mark.parametrize(("seconds", "mode"), [(240, "ignore"), (240, "says:loading")])
+def test_2_what_is_not_confirmed_in_four_minutes_may_bill_on(
+    seconds: int, mode: str, market: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed = sees(monkeypatch, lambda at_s: look(at_s))
+    market.behave("ignore" if mode == "ignore" else "obey")
+    if mode != "ignore":  # the call is taken, and then nobody can read the state
+        (market.root / "cloud").write_text(
+            (market.root / "cloud").read_text().replace("echo \"$1 $2\" >>calls",
+                                                        "echo \"$1 $2\" >>calls; echo says:x >mode")
+        )  # fmt: skip
+    done = idle(*yes(market, "stop"), "--provider", "scaleway")
+    assert (done.code, market.calls, passed()) == (5, ["stop b1"], seconds)
+    assert "is not stopped after 240 s: it may still bill $3.48/h" in done.err
+
+
+def test_3_the_timer_that_did_not_fire_makes_a_stop_due_now() -> None:
+    done = idle("--idle-for", "6h", "--provider-timer", "1h", "--exit-code")
+    assert (done.code, "the provider's own timer did not fire" in done.err) == (10, True)
+    assert "STOP from now on" in done.out
+    trusting = idle("--idle-for", "1m", "--provider-timer", "1h")
+    assert "is not counted on: one may not fire" in trusting.err
+
+
+def test_9_a_day_of_copying_names_its_price_and_a_cheaper_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sees(monkeypatch, lambda at_s: look(at_s, network_bytes=round(2e6 * at_s)))
+    told = "you pay $3.48/h to copy: load through a cheap box or a volume first"
+    done = idle("--run", "x")
+    assert done.out.startswith("the box is BUSY: network")
+    assert told in done.out
+    assert "KEEP: the box is busy" in done.out
+    assert told in json.loads(idle("--run", "x", "--format", "json").out)["box"]["notes"]
+
+
+def test_9_where_a_step_is_computed_nobody_pays_for_a_copy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def loads(at_s: float) -> Snapshot:
+        return look(at_s, network_bytes=round(2e6 * at_s), gpus=(gpu(util=60),))
+
+    sees(monkeypatch, loads)
+    assert "to copy:" not in idle("--run", "x").out
+
+
+# --- real files and processes, typed ------------------------------------------------------------
+
+
+@pytest.fixture
+def trainer() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that lives until the test ends it."""
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as started:
+        yield started
+        started.kill()
+
+
+def here(monkeypatch: pytest.MonkeyPatch, *pids: int, **more: Any) -> None:
+    """Look at real files and at these real processes; the rest of a shared machine is quiet.
+
+    Who waits puts the clock of the looks forward.
+    """
+    ahead = [0.0]
+
+    def sleep(duration_s: float) -> None:
+        ahead[0] += duration_s
+
+    def one(folders: Sequence[str]) -> Snapshot:
+        found = signals.read(folders)
+        assert found.machine is not None
+        assert found.clock is not None
+        table = [each for each in found.machine.processes or () if each.pid in pids]
+        given = {"gpus": (gpu(),), "network_bytes": 0, "disk_used_bytes": 50, "logins": None,
+                 "disk_total_bytes": 10**9, "processes": (INIT, *table)}  # fmt: skip
+        machine = found.machine.model_copy(update=given | more)
+        wall_s, uptime_s = found.clock.wall_s + ahead[0], found.clock.uptime_s + ahead[0]
+        clock = found.clock.model_copy(update={"wall_s": wall_s, "uptime_s": uptime_s})
+        return found.model_copy(update={"machine": machine, "clock": clock})
+
+    monkeypatch.setattr(looks, "read", one)
+    monkeypatch.setattr(looks, "time", SimpleNamespace(sleep=sleep))
+
+
+def test_10_a_fresh_heartbeat_and_no_process_is_crashed_and_billed(
+    tmp_path: Path, trainer: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here(monkeypatch, trainer.pid)
+    folder = told(tmp_path / "run", trainer.pid)
+    assert idle("--run", str(folder)).out.startswith("the box is BUSY: ")
+    trainer.kill()
+    trainer.wait()
+    told(folder, trainer.pid)
+    done = idle("--run", str(folder), "--back-in", "8h", "--exit-code")
+    assert done.out.startswith("the box is CRASHED: ")
+    assert f"process {trainer.pid} is gone" in done.out
+    assert (done.code, "every hour on costs $3.41 more" in done.out) == (10, True)
+
+
+def test_33_unsaved_files_are_listed_and_a_stop_is_the_most(
+    tmp_path: Path, market: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lunch of two hours: the browser idle, files changed, no copy."""
+    lab = process(8, "jupyter-lab", started_at_s=time.time() - 2 * HOUR)
+    here(monkeypatch, processes=(INIT, lab))
+    work = tmp_path / "work"
+    (work / "weights").mkdir(parents=True)
+    for name, size in (("train.log", 7), ("analysis.ipynb", 1_200), ("weights/a.bin", 3_000)):
+        (work / name).write_bytes(bytes(size))
+        os.utime(work / name, (time.time() - 2 * HOUR,) * 2)
+    for more in (["--back-in", "2h"], ["--back-in", "90d"], ["--idle-for", "30h"]):
+        done = idle("--run", str(work), *more, "--exit-code")
+        assert (done.code, "\nSTOP " in done.out) == (10, True)
+        assert "DESTROY" not in done.out
+        assert f"  unsaved: {work}/analysis.ipynb (1.200 kB)\n" in done.out
+        assert f"  unsaved: {work}/weights/ (1 file, 3.000 kB)\n" in done.out
+        assert "jupyter: open for 2.0 h (hint)" in done.out
+    refused = idle("--run", str(work), *yes(market, "destroy"), "--window", "1s")
+    assert (refused.code, market.calls) == (4, [])
+
+
+def test_33_with_a_verified_copy_nothing_is_unsaved_and_money_decides(
+    tmp_path: Path, copied: Copied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here(monkeypatch)
+    (copied.runs / "train.log").write_text("done")
+    monkeypatch.setattr("costplan.box.copies._is_same_disk", lambda *_: False)
+    for folder in (copied.runs, copied.copy):
+        (folder / "train.log").write_text("done")
+        for file in folder.iterdir():
+            os.utime(file, (time.time() - HOUR,) * 2)
+    assert run("idle", "copy", "make", str(copied.runs), "-o", str(copied.manifest)).code == 0
+    words = ["--run", str(copied.runs), *copied.words, "--back-in", "90d", "--exit-code"]
+    done = idle(*words)
+    assert ("\nDESTROY 2160 h" in done.out, "unsaved" in done.out, done.code) == (True, False, 11)
+    (copied.copy / "results.csv").write_text("epoch,loss\n1,0.6\n")
+    changed = idle(*words)
+    assert ("\nSTOP " in changed.out, changed.code) == (True, 10)
+    assert "  unsaved: results.csv (" in changed.out
+
+
+def test_50_a_checkpoint_that_grows_is_waited_for(
+    tmp_path: Path, trainer: subprocess.Popen[bytes], market: Cloud,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    here(monkeypatch, trainer.pid)
+    folder = told(tmp_path / "run", trainer.pid, age_s=600, state="completed")
+    (folder / "weights").mkdir()
+    (folder / "weights/last.pt").write_bytes(b"1")
+    os.utime(folder / "weights/last.pt", (time.time() - 2,) * 2)
+    trainer.kill()
+    trainer.wait()
+    done = idle("--run", str(folder), *yes(market, "stop"), "--window", "1s")
+    assert (done.code, market.calls) == (4, [])
+    assert "weights/last.pt was written 12 s ago: wait" in done.out  # at the second look
+    os.utime(folder / "weights/last.pt", (time.time() - 61,) * 2)
+    assert idle("--run", str(folder), *yes(market, "stop"), "--window", "5s").code == 0
+    assert market.calls == ["stop b1"]
+
+
+def checkpoint_at(path: Path, *, torn: bool = False) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("archive/data.pkl", bytes(2_000))
+    if torn:
+        path.write_bytes(path.read_bytes()[:1_000])
+
+
+def test_50_a_torn_last_is_named_with_the_best_to_fall_back_to(tmp_path: Path) -> None:
+    work, copy, manifest = tmp_path / "work", tmp_path / "copy", str(tmp_path / "m.json")
+    for folder in (work, copy):
+        checkpoint_at(folder / "weights/last.pt", torn=True)
+        checkpoint_at(folder / "weights/best.pt")
+        checkpoint_at(folder / "weights/epoch3.pt")
+    made = run("idle", "copy", "make", str(work), "-o", manifest)
+    assert "note: weights/last.pt: does not open: " in made.err
+    assert "; fall back to weights/best.pt\n" in made.err
+    done = run("idle", "copy", "check", manifest, "--against", str(copy))
+    assert done.code == 4
+    assert "weights/last.pt: does not open" in done.err
+    assert "fall back to weights/best.pt, which opens" in done.err
+    (copy / "weights/best.pt").unlink()  # what is not in the copy is nothing to fall back to
+    again = run("idle", "copy", "check", manifest, "--against", str(copy))
+    assert "fall back to weights/epoch3.pt, which opens" in again.err
+
+
+def test_50_the_step_before_stands_in_for_a_torn_one_and_a_part_for_nothing(
+    tmp_path: Path,
+) -> None:
+    work = tmp_path / "work"
+    checkpoint_at(work / "checkpoint-500/model.pt", torn=True)
+    checkpoint_at(work / "checkpoint-500/optimizer.pt")
+    checkpoint_at(work / "checkpoint-400/model.pt")
+    checkpoint_at(work / "big/m-00001-of-00002.pt")
+    checkpoint_at(work / "big/m-00002-of-00002.pt", torn=True)
+    made = run("idle", "copy", "make", str(work), "-o", str(tmp_path / "m.json"))
+    first, second = [line for line in made.err.splitlines() if "does not open" in line]
+    assert first.startswith("note: big/m-00002-of-00002.pt")
+    assert "fall back" not in first
+    assert second.endswith("; fall back to checkpoint-400/model.pt")
+
+
+def test_51_an_upload_after_completed_is_never_cut_off(
+    tmp_path: Path, trainer: subprocess.Popen[bytes], market: Cloud,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    here(monkeypatch, trainer.pid)
+    folder = told(tmp_path / "run", trainer.pid, age_s=3_000, state="completed")
+    rewrite(folder, started_at=datetime.now(tz=timezone.utc).isoformat())
+    for action in ("stop", "destroy"):
+        done = idle("--run", str(folder), *yes(market, action), "--window", "1s")
+        assert (done.code, market.calls) == (4, [])
+        assert "perhaps uploading" in done.out
+
+
+def rewrite(folder: Path, **fields: Any) -> None:
+    """Change fields of `status.json` and nothing of its age."""
+    file = folder / "status.json"
+    then = file.stat().st_mtime
+    file.write_text(json.dumps(json.loads(file.read_text()) | fields))
+    os.utime(file, (then, then))
+
+
+def test_61_the_number_of_a_dead_run_in_another_program_is_crashed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A real `sleep` that has the number now, hours after the run began."""
+    with subprocess.Popen(["sleep", "600"]) as other:
+        here(monkeypatch, other.pid)
+        folder = told(tmp_path / "run", other.pid, age_s=3 * HOUR)
+        done = idle("--run", str(folder), "--back-in", "8h")
+        other.kill()
+    assert done.out.startswith("the box is CRASHED: ")
+    assert "is another program now" in done.out
+
+
+def test_61_where_python_has_the_number_nobody_can_tell(
+    tmp_path: Path, trainer: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch,
+    market: Cloud,
+) -> None:  # fmt: skip
+    here(monkeypatch, trainer.pid)
+    folder = told(tmp_path / "run", trainer.pid, age_s=3 * HOUR)
+    for action in ("stop", "destroy"):
+        done = idle("--run", str(folder), *yes(market, action), "--window", "1s")
+        assert (done.code, market.calls) == (3, [])
+
+
+def test_62_a_first_epoch_without_a_time_is_busy_and_never_stale(
+    tmp_path: Path, trainer: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = told(
+        tmp_path / "run", trainer.pid, age_s=50 * MINUTE, completed_epochs=0, current_epoch=None,
+        epoch_seconds=None, mean_epoch_seconds=None, eta_seconds=None,
+    )  # fmt: skip
+    rewrite(folder, started_at=datetime.now(tz=timezone.utc).isoformat())
+    here(monkeypatch, trainer.pid, gpus=(gpu(util=90),))
+    done = idle("--run", str(folder))
+    assert done.out.startswith("the box is BUSY: gpu: GPU 0 at 90 %")
+    assert "no step has been timed yet" in done.out
+    assert "HUNG" not in done.out
+
+
+# --- B. the way back ----------------------------------------------------------------------------
+
+
+def test_21_a_stopped_box_that_answers_nobody_is_destroyed_by_an_earlier_manifest(
+    market: Cloud, copied: Copied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No start, no GPU: the folder is not here, and the box answers no ssh."""
+    shutil.rmtree(copied.runs)
+    market.put("b1", "stopped")
+    monkeypatch.setattr(looks, "read_over_ssh", lambda *_: Snapshot(problem="no route to host"))
+    done = idle(*yes(market, "destroy"), "--ssh", "box:/runs", *copied.words)
+    assert (done.code, market.calls) == (0, ["destroy b1"])
+    assert "destroy confirmed: b1 is gone" in done.out
+
+
+# --- D. the guard -------------------------------------------------------------------------------
+
+
+def test_37_a_watcher_dead_for_14_hours_is_the_first_line_of_whatever_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = datetime.now(tz=timezone.utc)
+    then = now - timedelta(hours=14)
+    heartbeats.write(heartbeats.Beat("b1", then, then, 60.0, "idle", Decimal(1)))
+    told_so = "the watcher of b1 has been dead for 14.0 h"
+    sees(monkeypatch, lambda at_s: look(at_s))
+    for words in ([], ["--run", "x"], ["--back-in", "8h"], ["--stopped-for", "3h"]):
+        assert idle(*words).out.startswith(told_so)
+    body = json.loads(idle("--format", "json").out)
+    assert body["resolved"][0].startswith(told_so)
+
+
+@pytest.mark.parametrize("name", ["jupyter-lab", "tmux: server"])
+@pytest.mark.parametrize("open_h", [3, 48])
+def test_38_and_39_an_open_tab_is_told_and_holds_up_no_stop(
+    name: str, open_h: int, market: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tab = process(8, name, started_at_s=START_S - open_h * HOUR)
+    people = (INIT, tab)
+    passes(monkeypatch, market, HOUR, lambda _: {"processes": people})
+    done = idle("--watch", "--run", "x", "--window", "20m", *yes(market, "stop"))
+    assert (done.code, market.calls) == (0, ["stop b1"])
+
+
+def kernel(at_s: float) -> dict[str, Any]:
+    """A run without a rhythm whose process computes and never moves a counter."""
+    first = a_run(interval_s=None, started_at_s=START_S)
+    busy = process(TRAINER, cpu_s=1.5 * at_s, started_at_s=START_S)
+    return {"runs": [first], "processes": (INIT, busy)}
+
+
+CAP = ["--cap", "40"]  # 40 / 3.4828 = 11.49 h
+
+
+@pytest.mark.parametrize(
+    ("more", "acts", "calls"),
+    [
+        ([], ("stop", "destroy"), []),  # no cap: whatever else was agreed to
+        (CAP, (), []),  # a cap, and no yes
+        (CAP, ("stop", "destroy"), ["stop b1"]),
+        (CAP, ("destroy",), []),  # the cap never destroys
+    ],
+)
+def test_41_only_a_cap_of_ones_own_stops_what_hangs(
+    more: list[str], acts: tuple[str, ...], calls: list[str], market: Cloud,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+) -> None:  # fmt: skip
+    passes(monkeypatch, market, 13 * HOUR, kernel)
+    monkeypatch.setattr(looks, "interval_s", lambda _: 240.0)
+    words = ["--watch", "--run", "x", "--id", "b1", "--state-cmd", market.command("state"), *more]
+    words += ["--notify", f"sh -c 'cat >> {tmp_path}/notes'"]
+    for name in acts:
+        words += ["--act", name, f"--yes-{name}", "b1", f"--{name}-cmd", market.command(name)]
+    done = idle(*words)
+    assert market.calls == calls
+    notes = (tmp_path / "notes").read_text()
+    assert ("hung" in notes) is (not calls)  # after 12 h without a move
+    assert ("the cap of $40 is reached" in notes) is bool(more)
+    assert f"  cap: {'$40' if more else 'none'}" in done.out
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "named"),
+    [
+        ("idle_timeout", "5m", "idle_timeout"),
+        ("window", "20m", "window"),  # a word of the watch
+        ("hours", 10, "hours"),  # of the absence
+        ("cap", 40, "cap"),
+        ("gb", 45, "gb"),  # belongs into kept_data
+        ("Usd_per_hour", 3, "Usd_per_hour"),
+        ("box", {"usd_per_hour": 3}, "box"),  # a profile around all of it
+        ("kept_data", {"gb": 1, "usd_per_gb_month": 1, "setup_minutes": 1, "disk_gb": 1},
+         "kept_data.disk_gb"),
+        ("stop", "off", "stop"),
+        ("stop_expires_hours", "12 h", "stop_expires_hours"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["json", "yaml"])
+@pytest.mark.parametrize("watch", [[], ["--watch", "--run", "."]])
+def test_42_a_key_that_is_unknown_or_misplaced_is_named(
+    key: str, value: object, named: str, kind: str, watch: list[str], tmp_path: Path
+) -> None:
+    fields = {"usd_per_hour": 3, "setup_minutes": 15, "disk_gb": 0, key: value}
+    lines = [f"{name}: {json.dumps(each)}" for name, each in fields.items()]
+    file = tmp_path / f"box.{kind}"
+    file.write_text(json.dumps(fields) if kind == "json" else "\n".join(lines))
+    done = run("idle", "--box", str(file), *watch)
+    assert (done.code, done.out) == (2, "")
+    assert named in done.err
+
+
+@pytest.mark.parametrize(
+    ("more", "rules"),
+    [
+        ([], ["cap: none", "notify: nobody is called", "unknown and hung: told, and nothing"]),
+        (["--cap", "5"], ["cap: $5 stops the box, whatever it does"]),
+        (["--window", "7m"], ["idle: everything quiet for 7 min (420 s)"]),
+        (["--notify", "true"], ["notify: by --notify"]),
+    ],
+)
+def test_42_a_watch_begins_with_exactly_the_rules_in_force(
+    more: list[str], rules: list[str], market: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes(monkeypatch, market, 60, quiet)
+    done = idle(*both(market, *more))
+    for rule in [*rules, "stop: run when due: ", "destroy: run when due, with a verified copy: "]:
+        assert f"  {rule}" in done.out
+
+
+def test_43_a_stop_that_a_full_disk_refuses_says_so_and_what_it_costs(
+    market: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sees(monkeypatch, lambda at_s: look(at_s, disk_used_bytes=100 * GB))
+    market.behave("refuse")
+    done = idle("--run", "x", "--window", "1m", *yes(market, "stop"))
+    assert (done.code, market.calls) == (5, ["stop b1"])
+    for words in ("stop refused", "disk full", "still billing $3.48/h"):
+        assert words in done.err
+    assert "the disk is 100 % full: a stop may be refused" in done.out
+
+
+@pytest.mark.parametrize(("used_gb", "warned"), [(94, False), (95, True)])
+def test_43_from_95_percent_on_it_is_said_before_a_stop_is_needed(
+    used_gb: int, warned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sees(monkeypatch, lambda at_s: look(at_s, disk_used_bytes=used_gb * GB))
+    assert ("% full: a stop may be refused" in idle("--run", "x").out) is warned
+
+
+# --- E. hung but looks busy ---------------------------------------------------------------------
+
+
+def spins(at_s: float) -> dict[str, Any]:
+    """Case 45: 100 % at 47 of 250 W, the step 40 minutes old."""
+    gpus = (gpu(util=100, power_watts=47.0, power_limit_watts=250.0),)
+    frozen = a_run(counters=[counter(183, -40 * MINUTE)])
+    return {"runs": [frozen], "processes": ALIVE, "gpus": gpus}
+
+
+def beats(at_s: float) -> dict[str, Any]:
+    """Case 46: a fresh heartbeat, the step as old as the look, a minute each normally."""
+    beat = a_run(counters=[counter(183, -33 * MINUTE, name="step")], updated_at_s=START_S + at_s)
+    return {"runs": [beat], "processes": ALIVE, "gpus": (gpu(util=100, watts=440.0),)}
+
+
+@pytest.mark.parametrize("each", [spins, beats])
+def test_45_and_46_a_hung_box_says_what_it_costs_and_is_left_alone(
+    each: Callable[[float], dict[str, Any]], market: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sees(monkeypatch, lambda at_s: look(at_s, **each(at_s)))
+    done = idle("--run", "x", "--exit-code")
+    assert done.out.startswith("the box is HUNG: ")
+    assert "it bills $3.48/h and does not move: save its stacks (py-spy dump" in done.out
+    assert "and stop it; nothing does that by itself" in done.out
+    assert ("draws 47 of 250 W" in done.out) is (each is spins)
+    assert (done.code, "\nSTOP: it bills and does not move" in done.out) == (10, True)
+    for action in ("stop", "destroy"):
+        assert idle("--run", "x", *yes(market, action)).code == 4
+    passes(monkeypatch, market, 2 * HOUR, each)
+    watched = idle(*both(market))
+    assert "  hung, run /runs/one: " in watched.out
+    assert market.calls == []
+
+
+# --- F. data ------------------------------------------------------------------------------------
+
+ONE_HOST = "the only copy is on one host: copy first"
+
+
+@pytest.mark.parametrize("provider", ["vast", "runpod-secure", "runpod-community"])
+@pytest.mark.parametrize("more", [["--back-in", "2h"], ["--stopped-for", "2h"], []])
+def test_47_the_advice_says_itself_that_the_only_copy_is_on_one_host(
+    provider: str, more: list[str], market: Cloud
+) -> None:
+    words = ["--rate", "3", "--disk", "100", "--storage-price", "0.1", "--setup", "20m",
+             "--provider", provider, *more]  # fmt: skip
+    assert ONE_HOST in run("idle", *words).err
+    notices = json.loads(run("idle", *words, "--format", "json").out)["notices"]
+    assert any(ONE_HOST in notice["text"] for notice in notices)
+    market.put("b1", "stopped")
+    refused = run("idle", *words, *yes(market, "destroy"))
+    assert (refused.code, market.calls) == (4, [])
+    assert "destroy of b1 refused: no manifest is given" in refused.err
+
+
+def test_47_a_watch_that_may_stop_says_it_first(
+    market: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes(monkeypatch, market, 60, quiet)
+    done = idle("--watch", "--run", "x", "--provider", "vast", *yes(market, "stop"))
+    assert ONE_HOST in done.err
+
+
+@pytest.mark.parametrize("provider", ["scaleway", "aws"])
+def test_47_where_a_disk_is_not_bound_to_a_host_nothing_is_said_of_one(provider: str) -> None:
+    assert "only copy is on one host" not in idle("--provider", provider).err
+
+
+@pytest.mark.parametrize("says", ["stopped", "gone"])
+def test_54_a_box_that_answers_and_is_away_by_its_provider_is_unknown(
+    says: str, market: Cloud, copied: Copied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    market.behave(f"says:{says}")
+    sees(monkeypatch, lambda at_s: look(at_s))
+    monkeypatch.setattr(looks, "read_over_ssh", lambda *_: look(0))
+    asked = ["--id", "b1", "--state-cmd", market.command("state")]
+    for where in (["--run", "x"], ["--ssh", "box:/runs"]):
+        done = idle(*where, *asked)
+        assert done.code == 3
+        assert done.out.startswith(
+            f"the box is UNKNOWN: the provider says {says}, but the box answers"
+        )
+        assert f"  provider: {says} (unknown)" in done.out
+        assert "  gpu: " in done.out  # both facts
+    destroyed = idle("--ssh", "box:/runs", *yes(market, "destroy"), *copied.words)
+    assert destroyed.code == 3
+    assert market.calls == []
+
+
+def test_54_a_watch_over_both_facts_acts_on_neither(
+    market: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    market.put("b1", "stopped")
+    seconds = passes(monkeypatch, market, 99 * HOUR, quiet)
+
+    def answers(_: object) -> Snapshot:
+        if seconds() > 14 * HOUR:
+            raise SystemExit(0)
+        return look(seconds())
+
+    monkeypatch.setattr(looks, "read", answers)
+    monkeypatch.setattr(looks, "interval_s", lambda _: 240.0)
+    done = idle(*both(market))
+    assert "unknown: the provider says stopped, but the box answers" in done.out
+    assert market.calls == []

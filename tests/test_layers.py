@@ -53,7 +53,7 @@ LAYERS: list[set[str]] = [
     {"cli.clocks_asked", "cli.act_asked", "cli.meter", "cli.offer_asked"},
     {"cli.idle_asked"},
     {"cli.acting", "cli.estimate_command", "cli.away_command", "cli.copy_command"},
-    {"cli.watches"},
+    {"cli.watches", "cli.unsaved"},
     {"cli.idle_answer"},
     {"cli.idle_command"},
     {"cli"},

@@ -48,6 +48,19 @@ def outside(
     return Outside(left=tuple(left), unseen=tuple(unseen))
 
 
+def only_here(path: Path) -> tuple[Left, ...]:
+    """Return all that lies at `path`, a folder or one file, as where no copy holds any of it.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    with folders.reading(str(path)):
+        if path.is_file():
+            return (Left(name=str(path), kind="file", size_bytes=path.stat().st_size),)
+    found = _files(folders.resolved(path), (), ())
+    return tuple(each.model_copy(update={"name": f"{path}/{each.name}"}) for each in found)
+
+
 def _in_full(path: Path) -> str:
     return str(path.parent.resolve() / path.name)
 

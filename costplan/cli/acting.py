@@ -85,6 +85,8 @@ def performed(
             again.append(lambda: looks.seen(runs, ssh))
             _refuse_unless_idle(found)
             snapshot = found.snapshot
+        elif ssh and not forced:
+            _refuse_if_it_answers(looks.looker((), ssh)(), state)
         told.append(state)
         return copy_reasons(
             order.action, asked, snapshot,
@@ -135,6 +137,19 @@ def _refuse_unless_idle(found: looks.Seen) -> None:
         raise LimitError(
             f"the box is {verdict.state}: {verdict.why}",
             hint="nothing was called; to stop it all the same, leave out --run and --ssh",
+        )
+
+
+def _refuse_if_it_answers(snapshot: Snapshot, state: BoxState) -> None:
+    """Raise where a box answers that its provider calls stopped.
+
+    Raises:
+        UnknownError: It does.
+    """
+    if snapshot.problem is None:
+        raise UnknownError(
+            f"the provider says {state}, but the box answers",
+            hint="nothing was called: look whether the id and the host are of one box",
         )
 
 

@@ -13,6 +13,7 @@ from costplan.cli.streams import talk, write
 from costplan.errors import CostplanError, InputError, UnknownError
 from costplan.idling import seen_as
 from costplan.render.idle import advice_json, advice_text, plot_text
+from costplan.stopping import until_copied
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +28,7 @@ KEEP_CODE: Final = 12
 DESTROY_CODE: Final = 11
 STOP_CODE: Final = 10
 """With --exit-code; every state that can be undone is a kind of stop."""
+DONE: Final = ("confirmed", "already")
 
 
 class Tried(NamedTuple):
@@ -57,15 +59,13 @@ def answer(words: Mapping[str, Any]) -> int:
         _check_watch(asked)
         from costplan.cli.watches import watched
 
+        _write_notes(answered.advice)
         watched(wanted, answered, provider_of(asked), runs=runs, ssh=ssh, as_json=as_json)
         return 0
-    advice, said, verdict = answered.advice, answered.said, None
+    advice, said, verdict, looked = answered.advice, answered.said, None, None
     if runs or ssh:
-        from costplan.cli.looks import lines, seen
-
-        verdict = seen(runs, ssh).verdict
-        advice = seen_as(advice, verdict.state)
-        said = [*lines(verdict, answered.box.usd_per_hour), *said]
+        looked = _looked(wanted, answered, runs=runs, ssh=ssh)
+        verdict, advice, said = looked.verdict, looked.advice, [*looked.lines, *said]
     said = [*act_asked.window_lines(wanted), *said]
     if not asked.no_ledger:
         said = [*_died(now), *said]
@@ -80,11 +80,40 @@ def answer(words: Mapping[str, Any]) -> int:
     else:
         plot = plot_text(advice) if words["plot"] else ""
         write(advice_text(advice, said=said, now=now) + plot)
-        talk("".join(f"note: {notice.text}\n" for notice in advice.notices))
+        _write_notes(advice)
         tried = act()
         _write_outcome(tried)
     sys.stdout.flush()
-    return _code(tried, verdict, advice, wants_code=words["exit_code"])
+    return _code(tried, looked, advice, wants_code=words["exit_code"])
+
+
+class Looked(NamedTuple):
+    """What a look at the box says of it, and what the advice is then."""
+
+    verdict: Verdict
+    advice: Advice
+    lines: list[str]
+    answered: bool
+    """False where nobody could look: a box that is stopped or gone answers nobody."""
+
+
+def _looked(wanted: ActAsked, answered: Answered, *, runs: list[str], ssh: str | None) -> Looked:
+    """Look at the box, ask its provider where there is a word for that, and see what is unsaved."""
+    from costplan.cli.looks import lines, seen
+    from costplan.cli.unsaved import unsaved
+    from costplan.cli.watches import state_reader
+
+    rate, ask = answered.box.usd_per_hour, state_reader(wanted)
+    found = seen(runs, ssh, provider_state=ask() if ask else None, usd_per_hour=rate)
+    verdict, advice = found.verdict, seen_as(answered.advice, found.verdict.state)
+    if verdict.state != "busy":
+        kept = unsaved(wanted, found.snapshot, here=bool(runs))
+        advice = until_copied(advice.model_copy(update={"unsaved": kept}))
+    return Looked(verdict, advice, lines(verdict, rate), found.snapshot.problem is None)
+
+
+def _write_notes(advice: Advice) -> None:
+    talk("".join(f"note: {notice.text}\n" for notice in advice.notices))
 
 
 def _check_watch(asked: IdleAsked) -> None:
@@ -135,7 +164,7 @@ def _write_outcome(tried: Tried) -> None:
         write(lines(tried.outcome))
 
 
-def _code(tried: Tried, verdict: Verdict | None, advice: Advice, *, wants_code: bool) -> int:
+def _code(tried: Tried, looked: Looked | None, advice: Advice, *, wants_code: bool) -> int:
     """Return the exit code; an action that was refused or not confirmed says so by an error."""
     if tried.refusal is not None:
         raise tried.refusal
@@ -143,7 +172,9 @@ def _code(tried: Tried, verdict: Verdict | None, advice: Advice, *, wants_code: 
         from costplan.cli.acting import ended
 
         ended(tried.outcome)
-    if verdict is not None and verdict.state == "unknown":
+    # A box that is stopped or gone answers nobody: that is no unknown any more.
+    away = tried.outcome is not None and tried.outcome.result in DONE
+    if looked is not None and looked.verdict.state == "unknown" and (looked.answered or not away):
         return UnknownError.exit_code
     return _advice_code(advice) if wants_code else 0
 
