@@ -14,8 +14,10 @@ import time
 import zipfile
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pytest
 from boxes import (
@@ -37,14 +39,15 @@ from test_acting import Copied, Done, copied, run, sees
 from test_signals_cases import told
 
 from costplan.box import heartbeats, signals
+from costplan.box.verdict import judge
 from costplan.cli import looks, watches
-from costplan.records.signals import Snapshot
+from costplan.records.signals import FileSeen, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from costplan.records.acting import BoxState
+    from costplan.records.signals import Verdict
 
 __all__ = ["copied"]
 
@@ -52,6 +55,7 @@ __all__ = ["copied"]
 BOX = ["--rate", "3.4828", "--disk", "250", "--storage-price", "0.20", "--setup", "15m",
        "--ingress", "1", "--ingress-price", "0.11", "--restart", "2m",
        "--month-hours", "720"]  # fmt: skip
+ROOT = Path(__file__).resolve().parents[1]
 ALIVE = (INIT, process(TRAINER))
 
 
@@ -730,4 +734,180 @@ def test_54_a_watch_over_both_facts_acts_on_neither(
     monkeypatch.setattr(looks, "interval_s", lambda _: 240.0)
     done = idle(*both(market))
     assert "unknown: the provider says stopped, but the box answers" in done.out
+    assert market.calls == []
+
+
+# --- every case at once -------------------------------------------------------------------------
+
+
+class Case(NamedTuple):
+    """What a box shows, watched for some minutes by somebody who said yes to everything."""
+
+    each: Callable[[float], dict[str, Any] | Snapshot]
+    state: str
+    """As which it ends, by the watch."""
+    calls: tuple[str, ...] = ()
+    minutes: int = 45
+
+
+STOP = ("stop b1",)
+
+
+def constant(**more: Any) -> Callable[[float], dict[str, Any]]:
+    return lambda _: more
+
+
+def loads(at_s: float) -> dict[str, Any]:
+    return {"network_bytes": round(6e6 * at_s)}
+
+
+def terminal(at_s: float) -> dict[str, Any]:
+    lab = process(8, "jupyter-lab")
+    return {"processes": (INIT, lab, process(9, on_terminal=True, cpu_s=0.9 * at_s))}
+
+
+def advances(at_s: float) -> dict[str, Any]:
+    beat = log(counters=[counter(at_s, at_s, name="log")], updated_at_s=START_S + at_s - 124)
+    return {"runs": [beat]}
+
+
+def steps(at_s: float) -> dict[str, Any]:
+    return {"runs": [a_run(counters=[counter(at_s, at_s)])], "processes": ALIVE}
+
+
+def unread_first(at_s: float) -> dict[str, Any]:
+    return {"gpus": (gpu(util=None if at_s < 30 * MINUTE else 0),)}
+
+
+def nobody_looked(at_s: float) -> Snapshot:
+    """Three looks, and the next an hour later."""
+    return look(at_s if at_s < 3 * MINUTE else at_s + HOUR)
+
+
+def jumps(at_s: float) -> dict[str, Any]:
+    return {"jump_s": 2 * HOUR if at_s >= 10 * MINUTE else 0.0}
+
+
+def grows(at_s: float) -> dict[str, Any]:
+    saved = FileSeen(
+        path="weights/last.pt", size_bytes=round(at_s), changed_at_s=START_S + at_s - 2
+    )
+    done = a_run(state="completed", checkpoint=saved, checkpoints_bytes=round(at_s),
+                 newest_at_s=START_S + at_s - 2)  # fmt: skip
+    return {"runs": [done]}
+
+
+SESSION = (INIT, process(20, "sshd"), process(21, "bash", parent_pid=20, on_terminal=True))
+DEAD = a_run(counters=[counter(7, -3 * HOUR)], started_at_s=START_S - 5 * HOUR)
+CASES: dict[str, Case] = {
+    "1": Case(constant(runs=[log(counters=[counter(183, -43 * HOUR, name="log")])]), "idle", STOP),
+    "9": Case(loads, "busy"),
+    "10": Case(constant(runs=[a_run(counters=[counter(7, 0)])]), "crashed", STOP),
+    "23": Case(loads, "busy", minutes=300),
+    "25": Case(constant(processes=SESSION, logins=0), "unknown"),
+    "26": Case(constant(processes=(INIT, process(9, program="pip"))), "busy"),
+    "27": Case(terminal, "busy", minutes=120),
+    "29": Case(advances, "busy"),
+    "30": Case(steps, "busy", minutes=180),
+    "33": Case(constant(processes=(INIT, process(8, "jupyter-lab"))), "idle", STOP, 120),
+    "34": Case(constant(gpus=tuple(gpu(n, 0 if n == 5 else 95) for n in range(8))), "busy"),
+    "35": Case(lambda _: Snapshot(problem="box did not answer within 60 s"), "unknown"),
+    "35 dead": Case(constant(runs=[a_run(counters=[counter(7)])]), "crashed", STOP),
+    "38": Case(constant(processes=(INIT, process(8, "jupyter-lab"))), "idle", STOP, 180),
+    "41": Case(kernel, "busy", minutes=120),
+    "45": Case(spins, "hung"),
+    "46": Case(beats, "hung"),
+    "50": Case(grows, "busy"),
+    "51": Case(constant(runs=[a_run(state="completed")], processes=ALIVE), "busy"),
+    "55": Case(constant(gpus=tuple(gpu(n, 0 if n else 30) for n in range(8))), "busy"),
+    "57": Case(unread_first, "unknown", minutes=49),
+    "58": Case(nobody_looked, "unknown", minutes=22),
+    "61": Case(constant(runs=[DEAD], processes=(INIT, process(TRAINER, "nginx",
+               started_at_s=START_S - 2 * HOUR))), "crashed", STOP),
+    "61 python": Case(constant(runs=[DEAD], processes=(INIT, process(TRAINER,
+                      started_at_s=START_S - 2 * HOUR))), "unknown"),
+    "62": Case(constant(runs=[a_run(interval_s=None)], processes=ALIVE, gpus=(gpu(util=90),)),
+               "busy"),
+    "63": Case(jumps, "unknown", minutes=29),
+    "63 raises": Case(lambda _: signals.understood("Traceback (most recent call last):"),
+                      "unknown"),
+}  # fmt: skip
+
+
+def guarded(monkeypatch: pytest.MonkeyPatch, market: Cloud) -> list[tuple[str, int]]:
+    """Note each verdict with the calls made until then."""
+    seen: list[tuple[str, int]] = []
+
+    def noted(*words: Any, **more: Any) -> Verdict:
+        found = judge(*words, **more)
+        seen.append((found.state, len(market.calls)))
+        return found
+
+    monkeypatch.setattr(looks, "judge", noted)
+    monkeypatch.setattr("costplan.box.watcher.judge", noted)
+    return seen
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_case_calls_its_provider_on_unknown(
+    name: str, market: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = CASES[name]
+    seen = guarded(monkeypatch, market)
+    passes(monkeypatch, market, case.minutes * MINUTE + 1, case.each)
+    done = idle(*both(market, "--window", "20m"))
+    assert f"{case.state}: " in done.out
+    assert market.calls == list(case.calls)
+    acted = [state for (state, before), (_, after) in pairwise([*seen, ("", len(market.calls))])
+             if after > before]  # fmt: skip
+    assert set(acted) <= {"idle", "crashed"}
+    assert market.state("b1") in ("stopped", "gone")  # by the yes, or by the end of the test
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if not case.calls])
+def test_no_case_calls_its_provider_by_a_single_command_either(
+    name: str, market: Cloud, copied: Copied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for action, more in (("stop", []), ("destroy", copied.words)):
+        market.put("b1")
+        calls, seen = len(market.calls), guarded(monkeypatch, market)
+        passed = passes(monkeypatch, market, 99 * HOUR, CASES[name].each)
+        done = idle("--run", "x", *yes(market, action, *more))
+        if name in ("58", "63") and action == "stop":  # quiet again, for the whole window
+            assert (seen[-1][0], market.calls, passed() > 20 * MINUTE) == ("idle", [*STOP], True)
+        else:
+            assert (done.code in (3, 4), len(market.calls) - calls) == (True, 0)
+
+
+MONEY: dict[str, list[str]] = {
+    "3": ["--idle-for", "6h", "--provider-timer", "1h"],
+    "6": ["--stopped-for", "21d"],
+    "7": ["--balance", "2"],
+    "11": ["--compare", "stop 1h, destroy 7d"],
+    "13": ["--back-in", "8h", "--gpu-gone", "40%"],
+    "14": ["--waiting", "30", "--gpu-gone", "10%", "--gone-cost", "20"],
+    "18": ["--provider", "runpod-secure", "--stopped-for", "2h"],
+    "22": ["--restart", "2m"],
+    "31": ["--window", "off"],
+    "42": ["--box", "examples/box.json"],
+    "47": ["--provider", "vast", "--stopped-for", "5h"],
+    "49": ["--notice", "30s", "--unsaved", "8", "--upload-mbit", "800"],
+    "65": ["--provider", "vast"],
+}
+
+
+@pytest.mark.parametrize("name", MONEY)
+def test_money_alone_calls_no_provider(
+    name: str, market: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    words = ["--id", "b1", "--state-cmd", market.command("state")]
+    for action in ("stop", "destroy"):
+        shown = ["--act", action, f"--{action}-cmd", market.command(action)]
+        done = idle(*MONEY[name], *words, *shown, "--exit-code")
+        assert done.code in (10, 11, 12)
+        assert f"not run: --yes-{action} b1 runs it" in done.out
+    market.behave("blind")  # and with a yes to all, a state that nobody can read
+    for action in ("stop", "destroy"):
+        assert idle(*MONEY[name], *yes(market, action)).code in (3, 4)
     assert market.calls == []
