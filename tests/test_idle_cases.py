@@ -60,6 +60,16 @@ def test_6_three_weeks_stopped_have_cost_35_dollars_where_98_cents_would_have_do
     assert usd_of(body) == {"stop": None, "destroy": None}  # how much longer is not known
 
 
+def test_6_another_box_over_another_month_has_its_own_border() -> None:
+    # 100 GB x 0.10 / 730 h = 0.0136986; a rebuild of 0.5 x 1 $; (0.5 - 2/60)/0.0136986 = 34.07 h
+    words = ["--rate", "1", "--disk", "100", "--storage-price", "0.10", "--setup", "30m",
+             "--restart", "2m", "--stopped-for", "10d", "--exit-code"]  # fmt: skip
+    done = idle(*words)
+    assert "stopped for 10.0 days has cost $3.29" in done.stdout  # 240 x 0.0136986
+    assert "destroying at 34.1 h would have cost $0.50 to come back" in done.stdout
+    assert done.returncode == 11
+
+
 @pytest.mark.parametrize(("hours", "advised"), [("12h", "stop"), ("13h", "destroy")])
 def test_6_on_both_sides_of_the_border(hours: str, advised: str) -> None:
     words = [*TWO, "--stopped-for", hours]
@@ -79,6 +89,31 @@ def test_7_two_dollars_last_29_hours_stopped_and_the_plan_ends_before_that() -> 
     assert "stop after 28.8 h" in done.stdout
     assert "destroyed after a grace amount" in done.stderr  # what vast.ai does then
     assert "grace amount" not in idle(*TWO, "--search-cost", "5").stderr
+
+
+@pytest.mark.parametrize(
+    ("provider", "at_zero"),
+    [
+        ("vast", "at $0 the instance is stopped and its disk bills on; without a card on file it "
+                 "is destroyed after a grace amount"),
+        ("runpod-secure", "at $0 a pod without a network volume is terminated and its data lost"),
+    ],
+)  # fmt: skip
+def test_7_what_each_provider_does_at_nothing_is_said(provider: str, at_zero: str) -> None:
+    done = idle(*TWO, "--provider", provider, "--balance", "2", "--search-cost", "5")
+    assert f"note: {at_zero}" in done.stderr
+    assert "ends by itself (balance, or its provider's clock): keep after 34.5 min" in done.stdout
+
+
+def test_11_both_timers_are_printed_in_dollars() -> None:
+    words = [*BOX, "--setup", "10m", "--restart", "2m", "--compare", "stop 1h, destroy 7d"]
+    said = idle(*words).stdout
+    # a night of 16 h: 3.4828 + 15 x 0.0694444 + 0.012 back = 4.54; the plan has destroyed by then
+    assert "your timer (keep now, stop after 1.0 h, destroy after 7.0 days)" in said
+    assert "at worst 22.8 times the best in hindsight, $15.08 more; a night $4.54" in said
+    assert "this plan, whatever the absence: at worst 2.0 times" in said
+    assert "a night $1.38" in said
+    assert [set(step) for step in body_of(*words)["plan"]] == [{"from_h", "action"}] * 3
 
 
 def test_11_their_timer_of_an_hour_and_a_week_stands_beside_the_best() -> None:
@@ -125,6 +160,15 @@ def test_13_a_gpu_that_one_must_have_back_is_kept_while_that_is_cheaper() -> Non
     assert steps_of(body) == [(0, "keep"), (0.282, "destroy")]
 
 
+def test_13_well_above_that_chance_destroy_is_advised_and_keep_has_its_border() -> None:
+    # X = 1 $, q = 40 %: A_S = 0.6 x 0.116093 + 0.4 x 1.9807 = 0.861936; /3.413356 = 15.15 min;
+    # stopped for 8 h: 0.861936 + 8 x 0.0694444 = 1.4175 $ against 0.9807 $
+    done = idle(*TWO, "--back-in", "8h", "--gpu-gone", "40%", "--gone-cost", "1")
+    assert "DESTROY 8 h away: keep $27.86 | stop $1.42 | destroy $0.98" in done.stdout
+    assert "keep only up to 15.2 min away" in done.stdout
+    assert "while that chance is below 17%" in done.stdout
+
+
 def test_14_forty_minutes_of_refused_restarts_move_the_border_from_106_to_67_hours() -> None:
     words = [*TWO, "--waiting", "30"]
     before = body_of(*words)
@@ -135,7 +179,21 @@ def test_14_forty_minutes_of_refused_restarts_move_the_border_from_106_to_67_hou
     assert round(stop_of(after)["back_usd"], 2) == 3.85  # 0.9 x 1.116093 + 0.1 x 28.4807
     assert round(after["destroy_after_h"]) == 67
     # people read 66.6 h as days from three days on, and as hours below
-    assert "destroy is cheapest from 66.6 h" in idle(*words).stdout
+    said = idle(*words).stdout
+    assert "destroy is cheapest from 66.6 h" in said
+    assert (
+        "a GPU that may be gone moves the way back from a stop from $1.12 to $3.85, the border of "
+        "destroy from 106.1 h to 66.6 h"
+    ) in said
+    assert "a GPU that may be gone" not in idle(*TWO, "--waiting", "30").stdout
+
+
+def test_14_a_gpu_that_is_gone_for_sure_leaves_no_time_for_a_stop() -> None:
+    # q = 100 %, X = 1 $: the way back is 0.9807 + 1 $; kept for 0.9807/3.4828 = 0.28 h, no stop
+    words = [*TWO, "--gpu-gone", "100%", "--gone-cost", "1"]
+    said = idle(*words).stdout
+    assert "from a stop from $0.12 to $1.98, the border of destroy from 12.5 h to 0.3 h" in said
+    assert body_of(*words)["gone_moves"]["destroy_h"] == pytest.approx(0.2816, abs=1e-4)
 
 
 @pytest.mark.parametrize("name", ["runpod-secure", "runpod-community"])
@@ -232,6 +290,22 @@ def test_49_eight_gigabytes_do_not_leave_in_thirty_seconds() -> None:
     assert "last verified copy" in said
 
 
+@pytest.mark.parametrize(
+    ("notice", "unsaved", "mbit", "said"),
+    [
+        # 400 Mbit/s x 120 s = 48,000 Mbit = 6 GB
+        ("2m", "6", "400", "a notice of 120 s is enough for all 6 GB"),
+        ("2m", "6.1", "400", "of 6.1 GB unsaved 6.0 GB at most will make it in a notice of 120 s"),
+        ("5s", "1", "80", "of 1 GB unsaved 0.05 GB at most will make it in a notice of 5 s"),
+    ],
+)
+def test_49_on_both_sides_of_what_a_notice_saves(
+    notice: str, unsaved: str, mbit: str, said: str
+) -> None:
+    words = ["--notice", notice, "--unsaved", unsaved, "--upload-mbit", mbit]
+    assert said in idle(*TWO, *words).stdout
+
+
 # --- G. the month --------------------------------------------------------------------------
 
 
@@ -249,3 +323,25 @@ def test_65_the_month_decides_the_third_digit_and_is_printed(
 ) -> None:
     assert round(body_of(*words)["stopped_usd_per_hour"], 5) == rate
     assert month is None or month in idle(*words).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (BOX, "the month has 720 hours: a stopped disk bills 250 GB x $0.20 / 720 h = $0.06944/h"),
+        ([*BOX, "--month-hours", "730"],
+         "the month has 730 hours: a stopped disk bills 250 GB x $0.20 / 730 h = $0.06849/h"),
+        # RunPod bills a stopped volume at 0.20, whatever the running one costs
+        (["--rate", "3", "--disk", "40", "--setup", "5m", "--provider", "runpod-secure",
+          "--month-hours", "720"],
+         "the month has 720 hours: a stopped disk bills 40 GB x $0.20 / 720 h = $0.01111/h"),
+    ],
+)  # fmt: skip
+def test_65_the_month_is_printed_with_its_arithmetic(words: list[str], said: str) -> None:
+    assert f"note: {said}\n" in idle(*words).stderr
+
+
+def test_65_without_a_stop_or_a_disk_no_month_is_printed() -> None:
+    words = ["--rate", "3", "--setup", "5m", "--month-hours", "720"]
+    assert "the month has" not in idle(*words, "--disk", "0").stderr
+    assert "the month has" not in idle(*words, "--disk", "9", "--provider", "lambda").stderr

@@ -23,6 +23,7 @@ from boxes import (
     START_S,
     TRAINER,
     WINDOW_S,
+    checkpoint,
     counter,
     gpu,
     log,
@@ -77,10 +78,17 @@ def told(folder: Path, pid: int, *, age_s: float = 0, **more: Any) -> Path:
 
 
 def really(*folders: Path, gpus: tuple[GpuSeen, ...] = (gpu(),)) -> Snapshot:
-    """A look at this machine, with GPUs that it need not have."""
+    """A look at this machine, with GPUs that it need not have.
+
+    Of its processes those that the runs name: what others do beside the tests is not the case's.
+    """
     found = signals.read(folders)
     assert found.machine is not None
-    return found.model_copy(update={"machine": found.machine.model_copy(update={"gpus": gpus})})
+    assert found.machine.processes is not None
+    pids = {1, os.getpid(), *(each.pid for each in found.runs)}
+    kept = tuple(each for each in found.machine.processes if each.pid in pids)
+    machine = found.machine.model_copy(update={"gpus": gpus, "processes": kept})
+    return found.model_copy(update={"machine": machine})
 
 
 def test_10_a_fresh_heartbeat_never_outvotes_a_dead_process(
@@ -202,6 +210,19 @@ def test_26_a_long_setup_is_busy() -> None:
     assert state(watch(HOUR, processes=(INIT, pip))) == "busy"
 
 
+def test_26_a_setup_before_there_is_a_run_folder_is_busy(tmp_path: Path) -> None:
+    (seen,) = signals.read([tmp_path / "not-yet"]).runs
+    assert seen.problem is not None
+
+    def installs(at_s: float) -> dict[str, Any]:
+        return {"runs": [seen], "processes": (INIT, process(9, "gcc", cpu_s=0.9 * at_s))}
+
+    assert state(watch(HOUR, installs)) == "busy"  # by the processor alone
+    pip = process(9, "python3", program="pip")
+    assert state(watch(HOUR, runs=[seen], processes=(INIT, pip))) == "busy"
+    assert state(watch(HOUR, runs=[seen])) == "unknown"
+
+
 def test_27_a_script_in_a_terminal_is_busy_whatever_the_notebook_says() -> None:
     def at(at_s: float) -> dict[str, Any]:
         lab = process(8, "jupyter-lab")
@@ -227,6 +248,22 @@ def test_29_a_heartbeat_two_minutes_old_beside_a_log_that_grows_is_busy() -> Non
 def test_29_a_heartbeat_alone_never_decides() -> None:
     beat = log(counters=[counter(7, -124, name="log")])
     assert state([look(0, runs=[beat]), look(10, runs=[beat])], window_s=10) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("interval_s", "limit_s"),
+    [(None, 15 * MINUTE), (60.0, 15 * MINUTE), (600.0, 30 * MINUTE)],  # 3 x 600 s
+)
+def test_29_the_limit_is_three_intervals_and_at_least_a_quarter_of_an_hour(
+    interval_s: float | None, limit_s: float
+) -> None:
+    def beat(age_s: float) -> str:
+        old = log(counters=[counter(7, -age_s, name="log")], interval_s=interval_s)
+        looks = [look(0, runs=[old]), look(10, runs=[old])]
+        return judge(looks, window_s=10).evidence[0].verdict
+
+    assert beat(limit_s - 11) == "unknown"  # may be at work
+    assert beat(limit_s + 1) == "idle"
 
 
 def test_30_a_run_of_three_hours_that_moves_every_minute_warns_of_nothing() -> None:
@@ -311,6 +348,22 @@ def test_46_a_step_that_stands_behind_fresh_heartbeats_is_hung() -> None:
 
     assert state(watch(29 * MINUTE, at)) == "busy"
     assert state(watch(33 * MINUTE, at)) == "hung"
+
+
+def test_46_the_limit_grows_with_the_step_of_the_run() -> None:
+    def at(at_s: float) -> dict[str, Any]:
+        step = counter(183, at_s, name="step")
+        return {"runs": [run(counters=[step], interval_s=1_200.0)], "processes": ALIVE}
+
+    assert state(watch(59 * MINUTE, at)) == "busy"
+    assert state(watch(61 * MINUTE, at)) == "hung"  # 3 x 20 min
+
+
+@pytest.mark.parametrize(("age_s", "expected"), [(59, "busy"), (61, "idle")])
+def test_50_a_checkpoint_must_be_quiet_for_a_minute(age_s: float, expected: str) -> None:
+    saved = checkpoint(-age_s)
+    done = run(state="completed", checkpoint=saved, newest_at_s=START_S - age_s)
+    assert state([look(-5, runs=[done]), look(0, runs=[done])], window_s=5) == expected
 
 
 @pytest.mark.parametrize("away", ["stopped", "gone"])

@@ -175,8 +175,9 @@ def notice_line(advice: Advice) -> str:
         return ""
     if advice.notice_gb >= advice.unsaved_gb:
         return f"  a notice of {advice.notice_s:g} s is enough for all {advice.unsaved_gb:g} GB"
+    most = f"{advice.notice_gb:.1f}" if advice.notice_gb >= 1 else f"{float(advice.notice_gb):.2g}"
     return (
-        f"  of {advice.unsaved_gb:g} GB unsaved {advice.notice_gb:.1f} GB at most will make it in "
-        f"a notice of {advice.notice_s:g} s: upload continuously; what is lost is all since the "
-        "last verified copy"
+        f"  of {advice.unsaved_gb:g} GB unsaved {most} GB at most will make it in a notice of "
+        f"{advice.notice_s:g} s: upload continuously; what is lost is all since the last verified "
+        "copy"
     )
