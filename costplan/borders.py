@@ -41,14 +41,16 @@ def with_expiries(plan: tuple[Step, ...], options: Sequence[Option]) -> tuple[St
         while ends_h(option) < end:
             # Down to the next state that still holds the data, and only then to destroy.
             if at < ends_h(option):
-                result.append(Step(at, option))
+                if not result or result[-1].option is not option:
+                    result.append(Step(at, option))
                 at = ends_h(option)
             rate = option.usd_per_hour
             holding = [o for o in options if o.undo and o.usd_per_hour < rate and ends_h(o) > at]
             option = min(holding, key=lambda o: o.usd_per_hour, default=destroy)
             if option is destroy:
                 return (*result, Step(at, destroy))
-        result.append(Step(at, option))
+        if not result or result[-1].option is not option:
+            result.append(Step(at, option))
     return tuple(result)
 
 

@@ -105,6 +105,18 @@ def test_7_what_each_provider_does_at_nothing_is_said(provider: str, at_zero: st
     assert "ends by itself (balance, or its provider's clock): keep after 34.5 min" in done.stdout
 
 
+def test_7_a_balance_of_a_cent_names_each_step_once() -> None:
+    # keep ends after 0.01/3.4828 h = 10 s less a tenth; stopped it lasts for 8.64 min less a tenth
+    steps = steps_of(body_of(*TWO, "--balance", "0.01", "--search-cost", "5"))
+    assert [name for _, name in steps] == ["keep", "stop", "destroy"]
+    assert steps[-1] == (0.13, "destroy")  # 0.9 x 0.144 h
+
+
+def test_11_their_timer_may_be_written_as_it_is_printed() -> None:
+    plain = idle(*TWO, "--compare", "stop 1h, destroy 7d").stdout
+    assert idle(*TWO, "--compare", "stop after 1h, destroy after 7d").stdout == plain
+
+
 def test_11_both_timers_are_printed_in_dollars() -> None:
     words = [*BOX, "--setup", "10m", "--restart", "2m", "--compare", "stop 1h, destroy 7d"]
     said = idle(*words).stdout

@@ -18,7 +18,7 @@ from costplan.rescue import rescued_gb
 if TYPE_CHECKING:
     from costplan.records.idle import Absence, Advice, IdleBox
 
-_STEP: Final = re.compile(r"([a-z][a-z-]*)\s+(now|\d.*)")
+_STEP: Final = re.compile(r"([a-z][a-z-]*)\s+(?:after\s+)?(now|\d.*)")
 _DURATION: Final = re.compile(r"\s*\d[\d.]*\s*[smhd][\d.smhd\s]*", re.IGNORECASE)
 SECONDS_PER_HOUR: Final = 3_600
 
