@@ -339,6 +339,48 @@ def test_33_unsaved_files_are_listed_and_a_stop_is_the_most(
     assert (refused.code, market.calls) == (4, [])
 
 
+def test_33_where_nothing_stops_unsaved_files_are_a_reason_to_keep(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    here(monkeypatch)
+    file = tmp_path / "train.log"
+    file.write_text("done")
+    os.utime(file, (time.time() - 2 * HOUR,) * 2)
+    words = ["--provider", "lambda", "--run", str(file), "--back-in", "90d", "--exit-code"]
+    done = idle(*words)
+    assert f"  unsaved: {file} (4 bytes)\n" in done.out
+    assert "\nKEEP 2160 h away, although destroy is cheaper: what is here is in no" in done.out
+    assert "before a destroy: a verified copy" in done.out
+    assert done.code == 12
+    body = json.loads(idle(*words, "--format", "json").out)
+    assert body["unsaved"] == [f"{file} (4 bytes)"]
+    assert body["plan"] == [{"from_h": 0.0, "action": "keep"}]
+
+
+def test_33_over_ssh_the_folders_that_no_copy_holds_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    old = log("/runs/one", counters=[counter(7, -2 * HOUR, name="log")], checkpoints_bytes=GB)
+    passed = sees(monkeypatch, lambda at_s: look(at_s))
+    monkeypatch.setattr(looks, "read_over_ssh", lambda *_: look(passed(), runs=[old]))
+    done = idle("--ssh", "box:/runs", "--back-in", "90d", "--exit-code")
+    assert "  unsaved: all of /runs/one on the box, 1.000 GB of checkpoints\n" in done.out
+    assert (done.code, "\nSTOP 2160 h away" in done.out) == (10, True)
+
+
+def test_33_of_many_files_beside_a_manifest_the_first_are_named(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "a").write_text("a")
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    for number in range(25):
+        (tmp_path / f"f{number:02}").write_text("x")
+    words = ["idle", "copy", "make", str(work), "-o", str(work / "m.json")]
+    notes = [line for line in run(*words).err.splitlines() if line.startswith("note: ")]
+    assert (len(notes), notes[-1]) == (21, "note: and 5 more of the kind")
+    assert len(json.loads(run(*words, "--format", "json").out)["notices"]) == 25
+
+
 def test_33_with_a_verified_copy_nothing_is_unsaved_and_money_decides(
     tmp_path: Path, copied: Copied, monkeypatch: pytest.MonkeyPatch
 ) -> None:
