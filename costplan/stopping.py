@@ -21,7 +21,6 @@ _NAMES: Final[dict[ActionName, StopAction]] = {
     "shelve": "shelve",
 }
 
-DESTROYS: Final = ("destroy", "keep-data")
 
 _ZERO_GPUS: Final = (
     "where the GPU of a stopped box is gone, its files are reached by a start with zero GPUs on "
@@ -174,9 +173,10 @@ def warnings(provider: Provider) -> tuple[str, ...]:
 
 def until_copied(advice: Advice) -> Advice:
     """Return the advice over what is in no verified copy: a stop at most, never a destroy."""
-    if not advice.unsaved or advice.advice not in DESTROYS:
+    gone = {option.action for option in advice.options if not option.undo}
+    if not advice.unsaved or advice.advice not in gone:
         return advice
-    stops = [o.action for o in advice.options if o.action not in ("keep", *DESTROYS)]
+    stops = [o.action for o in advice.options if o.undo and o.action != "keep"]
     now = stops[0] if stops else "keep"
     cheaper = advice.advice.replace("-", " ")
     why = f"{advice.why}, although {cheaper} is cheaper: what is here is in no verified copy"

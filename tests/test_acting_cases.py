@@ -354,7 +354,7 @@ def test_33_where_nothing_stops_unsaved_files_are_a_reason_to_keep(
     assert done.code == 12
     body = json.loads(idle(*words, "--format", "json").out)
     assert body["unsaved"] == [f"{file} (4 bytes)"]
-    assert body["plan"] == [{"from_h": 0.0, "action": "keep"}]
+    assert body["plan"] == [{"from_h": 0.0, "action": "keep", "undo": True}]
 
 
 def test_33_over_ssh_the_folders_that_no_copy_holds_are_named(

@@ -125,7 +125,7 @@ def test_11_both_timers_are_printed_in_dollars() -> None:
     assert "at worst 22.8 times the best in hindsight, $15.08 more; a night $4.54" in said
     assert "this plan, whatever the absence: at worst 2.0 times" in said
     assert "a night $1.38" in said
-    assert [set(step) for step in body_of(*words)["plan"]] == [{"from_h", "action"}] * 3
+    assert [set(step) for step in body_of(*words)["plan"]] == [{"from_h", "action", "undo"}] * 3
 
 
 def test_11_their_timer_of_an_hour_and_a_week_stands_beside_the_best() -> None:
