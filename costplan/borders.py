@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from costplan.advisor import Step, cheapest, envelope, gone_break_even
 from costplan.boxcosts import costs
 from costplan.records.idle import GoneMoves
+from costplan.units import decimal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,12 +58,36 @@ def with_expiries(plan: tuple[Step, ...], options: Sequence[Option]) -> tuple[St
 def ends_h(option: Option) -> float:
     """Return when a state must be left: before its clock runs out, in time to save what is there.
 
-    A balance is taken as spent at this state's rate from the start: of what went before at a
-    higher rate, the margin has to take care.
+    A balance is taken as spent at this state's rate from the start; `within_balance` knows what
+    was spent before at another.
     """
-    if option.until_h is None:
-        return math.inf
-    return option.until_h - min(MARGIN_H, MARGIN_SHARE * option.until_h)
+    return math.inf if option.until_h is None else in_time_h(option.until_h)
+
+
+def in_time_h(until_h: float) -> float:
+    """Return when to act so that something can still be saved before `until_h`."""
+    return until_h - min(MARGIN_H, MARGIN_SHARE * until_h)
+
+
+def within_balance(
+    plan: tuple[Step, ...], options: Sequence[Option], balance_usd: Decimal | None
+) -> tuple[Step, ...]:
+    """Return the plan ended by a destroy before the money for all its steps together is gone."""
+    destroy = next((option for option in options if option.action == "destroy"), None)
+    if balance_usd is None or destroy is None:
+        return plan
+    spent = Decimal(0)
+    for place, step in enumerate(plan):
+        end = plan[place + 1].from_h if place + 1 < len(plan) else math.inf
+        rate = step.option.usd_per_hour
+        lasts_h = math.inf if rate == 0 else float((balance_usd - spent) / rate)
+        at = max(step.from_h, in_time_h(step.from_h + lasts_h)) if lasts_h < math.inf else lasts_h
+        if at < end:
+            kept = plan[: place + 1] if at > step.from_h else plan[:place]
+            return (*kept, Step(at if kept else 0.0, destroy))
+        if end < math.inf:
+            spent += rate * decimal(end - step.from_h)
+    return plan
 
 
 def keep_until_h(options: Sequence[Option]) -> float:

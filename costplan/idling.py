@@ -27,6 +27,7 @@ from costplan.borders import (
     keep_until_h,
     near_tie,
     with_expiries,
+    within_balance,
 )
 from costplan.boxcosts import Costs, costs
 from costplan.deadlines import latest_starts_h, reach, until_start
@@ -160,6 +161,7 @@ def decided(box: IdleBox, absence: Absence, clocks: Clocks = NO_CLOCKS) -> Decid
     steps = envelope([option for option in left if option.action in allowed])
     plan, guarantee = _plan(steps, options, absence, law_of(absence))
     plan = with_expiries(rest(plan, options, clocks.elapsed), options)
+    plan = within_balance(plan, options, box.balance_usd)
     tie = None if _expired(options, absence) else near_tie(money, steps)
     now, why = _verdict(money, options, plan, absence, tie)
     if now.action != plan[0].option.action:  # a near tie: what can be undone

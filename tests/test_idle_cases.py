@@ -84,7 +84,8 @@ def test_7_two_dollars_last_29_hours_stopped_and_the_plan_ends_before_that() -> 
     words = [*TWO, "--balance", "2", "--search-cost", "5"]
     body = body_of(*words)
     assert round(stop_of(body)["until_h"]) == 29
-    assert steps_of(body)[-1] == (27.8, "destroy")  # an hour before
+    # 2 min on cost 0.1184 $; (2 - 0.1184)/0.0694444 + 0.034 = 27.128 h: an hour before
+    assert steps_of(body)[-1] == (26.128, "destroy")
     done = idle(*words)
     assert "stop after 28.8 h" in done.stdout
     assert "destroyed after a grace amount" in done.stderr  # what vast.ai does then
@@ -106,10 +107,10 @@ def test_7_what_each_provider_does_at_nothing_is_said(provider: str, at_zero: st
 
 
 def test_7_a_balance_of_a_cent_names_each_step_once() -> None:
-    # keep ends after 0.01/3.4828 h = 10 s less a tenth; stopped it lasts for 8.64 min less a tenth
+    # keep ends after 0.01/3.4828 h = 10 s less a tenth, and has spent 0.009 $ by then
     steps = steps_of(body_of(*TWO, "--balance", "0.01", "--search-cost", "5"))
     assert [name for _, name in steps] == ["keep", "stop", "destroy"]
-    assert steps[-1] == (0.13, "destroy")  # 0.9 x 0.144 h
+    assert steps[-1] == (0.015, "destroy")  # 0.9 x (0.0026 + 0.001/0.0694444) h
 
 
 def test_11_their_timer_may_be_written_as_it_is_printed() -> None:

@@ -328,10 +328,20 @@ def test_two_dollars_of_balance_pay_twenty_nine_hours_stopped() -> None:
     # 2/0.0694444 = 28.8 h; 0.25 x 3.4828 + 5 $ would hold the stop until 83 h otherwise
     advice = advise(box(balance_usd=Decimal(2), search_usd=Decimal(5)), Absence())
     assert advice.options[1].until_h == pytest.approx(28.8)
-    assert plan_of(advice)[-1] == (27.8, "destroy")  # an hour before it runs out
+    # 2.04 min on cost 0.1184 $; (2 - 0.1184)/0.0694444 + 0.034 = 27.128 h: an hour before
+    assert plan_of(advice)[-1] == (26.128, "destroy")
     assert advise(box(search_usd=Decimal(5)), Absence()).destroy_after_h == pytest.approx(
         84.45, abs=0.01
     )
+
+
+def test_a_balance_that_keeping_eats_ends_the_stop_sooner() -> None:
+    slow = box(usd_per_hour=Decimal(2), disk_gb=Decimal(50), setup_minutes=120.0,
+               restart_minutes=30.0, balance_usd=Decimal("1.2"))  # fmt: skip
+    plan = plan_of(advise(slow, Absence()))
+    # T1 = 1/(2 - 0.0138889) = 0.5035 h, 1.007 $; (1.2 - 1.007)/0.0138889 = 13.9 h; 14.4 h less 1
+    assert [name for _, name in plan] == ["keep", "stop", "destroy"]
+    assert plan[-1][0] == pytest.approx(13.4, abs=0.05)
 
 
 def test_six_dollars_of_balance_pay_eight_hours_on() -> None:
