@@ -52,6 +52,8 @@ class StopFacts(NamedTuple):
     wiped: tuple[str, ...] = ()
     other_usd_per_hour: Decimal = Decimal(0)
     """Of addresses and fees of a stopped box."""
+    ingress_usd_per_gb: Decimal | None = None
+    """Of what a rebuild downloads; None where nobody says."""
     has_disk: bool = True
     """False where a stopped box has no disk that bills."""
     at_zero: str | None = None
@@ -69,7 +71,8 @@ def stop_facts(provider: Provider) -> StopFacts:
     if why is not None or action is None:
         return StopFacts(
             None, why, None, False, month, None, None, False, warnings(provider),
-            unknown=terms.supported is None, at_zero=at_zero,
+            unknown=terms.supported is None,
+            ingress_usd_per_gb=_ingress_usd_per_gb(provider), at_zero=at_zero,
         )  # fmt: skip
     stopped_disk = provider.meter("disk", provider.actions[action].state)
     running_disk = provider.meter("disk")
@@ -85,6 +88,7 @@ def stop_facts(provider: Provider) -> StopFacts:
         warnings=(*warnings(provider), *_beside(provider, action)),
         wiped=terms.wiped,
         other_usd_per_hour=_other_usd_per_hour(provider, provider.actions[action].state),
+        ingress_usd_per_gb=_ingress_usd_per_gb(provider),
         has_disk=stopped_disk is not None,
         at_zero=at_zero,
     )
@@ -97,6 +101,13 @@ def told(facts: StopFacts | None, box: IdleBox) -> list[str]:
     first = [] if facts.why_not is None else [facts.why_not]
     last = [] if facts.at_zero is None or box.balance_usd is None else [facts.at_zero]
     return [*first, *last, *facts.warnings]
+
+
+def _ingress_usd_per_gb(provider: Provider) -> Decimal | None:
+    meter = provider.meter("ingress")
+    if meter is None or meter.usd is None or meter.per not in GB_PER:
+        return None
+    return meter.usd / GB_PER[meter.per]
 
 
 def _others(provider: Provider, state: State) -> list[Meter]:

@@ -50,7 +50,7 @@ LAYERS: list[set[str]] = [
     {"render.clocks"},
     {"render.copies", "render.documents", "render.idle", "render.tables", "render.watch"},
     {"cli.asked", "cli.absence_asked", "cli.streams", "cli.looks"},
-    {"cli.clocks_asked", "cli.act_asked", "cli.meter", "cli.offer_asked"},
+    {"cli.clocks_asked", "cli.act_asked", "cli.meter", "cli.offer_asked", "cli.missing"},
     {"cli.idle_asked"},
     {"cli.acting", "cli.estimate_command", "cli.away_command", "cli.copy_command"},
     {"cli.watches", "cli.unsaved"},

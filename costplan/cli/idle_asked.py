@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from costplan import catalog as catalogs
 from costplan import ledger, yamlfile
 from costplan.borders import gone_moves
-from costplan.boxcosts import RESTART_MINUTES, stopped_usd_per_hour
+from costplan.boxcosts import RESTART_MINUTES
 from costplan.cli.absence_asked import absence_of, duration_s, number, people_in, share
 from costplan.cli.clocks_asked import ClocksAsked, check_clocks, clocks_of, with_notice
+from costplan.cli.missing import check_known
 from costplan.cli.offer_asked import add_disk, take_offer
-from costplan.errors import InputError, UnknownError
+from costplan.errors import InputError
 from costplan.idling import advise
 from costplan.records.idle import IdleBox, KeptData
 from costplan.records.results import Notice
@@ -100,18 +101,14 @@ def advised(asked: IdleAsked, *, now: datetime) -> Answered:
         take_offer(asked.offer, asked.pricing, fields)
     _from_flags(asked, fields)
     if facts is not None:
+        if facts.ingress_usd_per_gb is not None:
+            fields.setdefault("ingress_usd_per_gb", facts.ingress_usd_per_gb)
         _from_facts(facts, fields, assumed)
     if asked.offer is not None and asked.rate is None:
         add_disk(asked.offer, asked.pricing, fields, assumed)
     fields.pop("quoted_disk_gb", None)
-    if "usd_per_hour" not in fields:
-        raise UnknownError(
-            "the running rate is not known", hint="give --rate, --offer SKU or --box FILE"
-        )
-    if "setup_minutes" not in fields:
-        raise UnknownError(
-            "how long a rebuild takes is not known", hint="give --setup, for example --setup 15m"
-        )
+    if not {"usd_per_hour", "setup_minutes"} <= set(fields):
+        check_known(fields, facts)  # names all else that is missing too
     _say_assumed(fields, assumed)
     _from_ledger(asked, fields, assumed)
     _keep_data(asked, fields)
@@ -125,7 +122,8 @@ def advised(asked: IdleAsked, *, now: datetime) -> Answered:
         never=asked.never,
         others=lambda: () if asked.no_prior else people_in(catalogs.folder(asked.pricing)),
     )
-    _checked(box, fields, facts)
+    check_known(fields, facts)
+    _check_rate(box)
     words = ClocksAsked(**{name: getattr(asked, name) for name in ClocksAsked._fields})
     clocks, more, noted = clocks_of(words, now=now)
     assumed += check_clocks(clocks, box, absence)
@@ -150,29 +148,12 @@ def _month(box: IdleBox, *, assumed: bool) -> list[str]:
     ]
 
 
-def _checked(box: IdleBox, fields: dict[str, Any], facts: StopFacts | None) -> None:
-    """Refuse to advise where what a stop bills is not known: destroying might be dearer.
+def _check_rate(box: IdleBox) -> None:
+    """Refuse a disk that alone would cost more than the whole rate.
 
     Raises:
-        UnknownError: The disk's size or price, or the provider's terms, are not known.
-        InputError: The disk alone would cost more than the whole rate.
+        InputError: It does.
     """
-    if box.stop is not None and "disk_gb" not in fields:
-        raise UnknownError(
-            "the size of the disk is not known, and a stopped box bills it",
-            hint="give --disk GB, or --disk 0",
-        )
-    if box.stop is not None and stopped_usd_per_hour(box) is None:
-        raise UnknownError(
-            "what the stopped box bills is not known: its disk has no stated price",
-            hint="give --storage-price, or --stopped-storage-price where it differs",
-        )
-    if facts is not None and facts.unknown and box.stop is None:
-        raise UnknownError(
-            f"{facts.why_not}: destroying it might be the dearer choice",
-            hint="see what a stopped box bills there, then give --stopped-storage-price without "
-            "--provider",
-        )
     running = box.disk_gb * (box.storage_usd_per_gb_month or Decimal(0)) / box.month_hours
     if running > box.usd_per_hour:
         raise InputError(
@@ -246,11 +227,18 @@ def _from_flags(asked: IdleAsked, fields: dict[str, Any]) -> None:
 
 
 def _from_facts(facts: StopFacts, fields: dict[str, Any], assumed: list[str]) -> None:
-    if facts.action is None:
+    said = "stopped_storage_usd_per_gb_month" in fields
+    if facts.action is None and not (facts.unknown and said):
         fields["stop"], fields["no_stop"] = None, facts.why_not
+        return
+    if facts.action is None:
+        fields["stop"] = "stop"
+        assumed.append("a stop ends all but the disk: nobody says so, you gave its stopped price")
         return
     fields.setdefault("stop", facts.action)
     fields.setdefault("wiped", facts.wiped)
+    if facts.other_usd_per_hour and "stopped_other_usd_per_hour" not in fields:
+        assumed.append(f"stopped, an address or a fee bills ${facts.other_usd_per_hour:.4f}/h more")
     fields.setdefault("stopped_other_usd_per_hour", facts.other_usd_per_hour)
     if not facts.has_disk:
         fields.setdefault("disk_gb", Decimal(0))
