@@ -190,3 +190,36 @@ def test_a_box_that_is_not_idle_is_never_advised_to_be_destroyed(
     words = [*BOX, "--run", str(tmp_path), "--back-in", "90d", "--format", "json"]
     body = json.loads(run(*words).out)
     assert (body["advice"], body["plan"], body["once_idle"]) == (advice, [], "destroy")
+
+
+@pytest.mark.parametrize(
+    ("box", "named", "told"),
+    [
+        ("vast:123", [], "is taken as 67% at vast"),  # (1 + 1) / (2 + 1)
+        ("vastai:123", [], "is taken as 67% at vast"),
+        ("vast:123", ["--provider", "runpod-secure"], "is taken as 67% at runpod-secure"),
+        ("my-box", [], "but for no provider: name it with --provider"),
+        ("home:7", [], "but for no provider: name it with --provider"),
+    ],
+)
+def test_the_provider_before_the_colon_is_the_one_whose_restarts_count(
+    box: str, named: list[str], told: str
+) -> None:
+    run("idle", "away", box)
+    assert told in run("idle", "back", box, "--failed", *named).out
+
+
+def test_a_failed_restart_moves_the_next_advice_at_that_provider() -> None:
+    run("idle", "away", "vast:123")
+    run("idle", "back", "vast:123", "--failed")
+    words = [*BOX, "--back-in", "10h"]
+    assert "GPU gone 67%" in run(*words, "--provider", "vast").out
+    assert "GPU gone" not in run(*words, "--provider", "aws").out
+
+
+@pytest.mark.parametrize(
+    ("given", "echoed"),
+    [("10h", "back in 10 h"), ("1m", "back in 1 min"), ("154h37m30s", "back in 154.6 h")],
+)
+def test_the_hours_are_echoed_as_people_read_them(given: str, echoed: str) -> None:
+    assert run(*BOX, "--back-in", given).out.splitlines()[0] == echoed

@@ -410,9 +410,9 @@ def test_back_at_counts_the_hours_of_the_clock_that_is_shown() -> None:
 
 def test_the_date_that_was_understood_is_echoed_first() -> None:
     done = idle(*VAST, "--back-at", "tue 09:00")
-    assert done.stdout.splitlines()[0] == "back at Tue 2026-12-01 09:00 (12.8 h)"  # 12.75
+    assert done.stdout.splitlines()[0] == "back at Tue 2026-12-01 09:00 UTC (12.8 h)"  # 12.75
     assert body_of(*VAST, "--back-at", "09:00")["resolved"] == [
-        "back at Tue 2026-12-01 09:00 (12.8 h)"
+        "back at Tue 2026-12-01 09:00 UTC (12.8 h)"
     ]
     assert body_of(*VAST, "--back-at", "09:00")["away_h"] == 12.75
 

@@ -54,16 +54,18 @@ def absence_of(
     chance = 0.0 if never is None else share(never, "--never")
     if back_in is not None:
         hours = duration_s(back_in, "--back-in") / 3_600
-        return _built("--back-in", hours=hours, never=chance), [f"back in {hours:g} h"]
+        return _built("--back-in", hours=hours, never=chance), [f"back in {shown_h(hours)}"]
     if back_at is not None:
         at = next_time(back_at, now)
         hours = (at - now).total_seconds() / 3_600
         return _built("--back-at", hours=hours, never=chance), [
-            f"back at {at:%a %Y-%m-%d %H:%M} ({hours:.1f} h)"
+            f"back at {at:%a %Y-%m-%d %H:%M %Z} ({hours:.1f} h)"
         ]
     if mean is not None:
         hours = duration_s(mean, "--mean") / 3_600
-        return _built("--mean", mean_hours=hours, never=chance), [f"away {hours:g} h on average"]
+        return _built("--mean", mean_hours=hours, never=chance), [
+            f"away {shown_h(hours)} on average"
+        ]
     if history is not None:
         return _recorded(history, chance, now, others())
     if chance:
@@ -134,6 +136,15 @@ def from_ledger(now: datetime) -> tuple[Past, ...]:
 
 def _built(flag: str, **fields: float) -> Absence:
     return yamlfile.build(Absence, fields, where=flag)
+
+
+def shown_h(hours: float) -> str:
+    """Return hours as a person reads them, minutes below one.
+
+    >>> shown_h(10.0), shown_h(0.0166667), shown_h(154.625)
+    ('10 h', '1 min', '154.6 h')
+    """
+    return f"{hours:.4g} h" if hours >= 1 else f"{hours * 60:.3g} min"
 
 
 def next_time(text: str, now: datetime, *, flag: str = "--back-at") -> datetime:

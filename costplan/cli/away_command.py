@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from costplan.cli.streams import write
-from costplan.errors import InputError
+from costplan.errors import CostplanError, InputError
 
 
 def away(
@@ -41,19 +41,17 @@ def back(
 
     if failed and kept:
         raise InputError("--failed and --kept: a box that was never stopped has not failed")
-    if provider is not None:
-        from costplan import catalog
-
-        provider = catalog.load(catalog.folder()).provider_key(provider)
+    provider = _provider(box, provider)
     now = datetime.now(tz=timezone.utc)
     with open_ledger() as ledger:
         ledger.back(box, now, failed=failed, provider=provider, restarted=not kept)
         tries = ledger.restarts(provider)
+    whose = f" at {provider}" if provider else ", but for no provider: name it with --provider"
     # Beta posterior with a flat prior: (1 + failures) / (2 + attempts).
     gone = (1 + tries.failures) / (2 + tries.attempts)
     write(
         f"back at {box}; {tries.failures} of {tries.attempts} restarts failed, "
-        f"so the chance that a GPU is gone is taken as {gone:.0%}\n"
+        f"so the chance that a GPU is gone is taken as {gone:.0%}{whose}\n"
     )
     if failed:
         write(
@@ -61,3 +59,23 @@ def back(
             "page, another machine on its volume), then rebuild at today's price; the stopped "
             "box bills on until it is destroyed\n"
         )
+
+
+def _provider(box: str, named: str | None) -> str | None:
+    """Return whose restarts count: the provider that was named, or the one before the id's colon.
+
+    Raises:
+        InputError: Nobody knows the provider that was named.
+    """
+    from costplan import catalog
+
+    first, colon, _ = box.partition(":")
+    if named is None and not colon:
+        return None
+    known = catalog.load(catalog.folder())
+    if named is not None:
+        return known.provider_key(named)
+    try:
+        return known.provider_key(first)
+    except CostplanError:
+        return None  # a colon of another meaning

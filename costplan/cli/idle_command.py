@@ -13,6 +13,9 @@ costplan idle --rate 3.4828 --disk 250 --storage-price 0.20 --setup 15m
 --ingress 43 --ingress-price 0.003 --provider vast --back-in 10h
 
 costplan idle --offer runpod-secure/1x-rtx-4090 --disk 100 --setup 20m
+
+Exit codes: 0 answered, 2 asked wrongly, 3 unknown, 4 a safety rule says no, 5 acted and not
+confirmed; a watch that is told to end 130 or 143.
 """
 
 
@@ -174,7 +177,8 @@ def idle(
         typer.Option(metavar="CMD", help="With --watch: run when something is due; {message}."),
     ] = None,
     cap: Annotated[
-        str | None, typer.Option(metavar="USD", help="With --watch: stop when this is spent.")
+        str | None,
+        typer.Option(metavar="USD", help="With --watch: stop when it has cost this."),
     ] = None,
     act: Annotated[
         list[str] | None,
@@ -216,7 +220,8 @@ def idle(
     ] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw cost against hours away.")] = False,
     exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="Exit 10 for stop, 11 destroy, 12 keep.")
+        bool,
+        typer.Option("--exit-code", help="Exit 10 for stop, 11 destroy or keep data, 12 keep."),
     ] = False,
     format_: Annotated[
         Format, typer.Option("--format", "-f", help="table or json.")
