@@ -25,7 +25,7 @@ LAYERS: list[set[str]] = [
     {"box", "box.strictjson", "box.wording", "box.files", "box.gpus", "box.processes", "box.probe"},
     {"box.tables", "box.timeline", "ledgerfile", "box.guest", "box.commands"},
     {"box.checkpoints", "box.gather", "box.listings", "box.load"},
-    {"box.statusfile", "box.owners", "ledger"},
+    {"box.statusfile", "box.owners", "box.runroots", "ledger"},
     {"box.folders", "box.progress", "box.runs"},
     {"box.since", "box.signals", "box.uncopied", "box.remarks"},
     {"box.manifests"},
@@ -81,7 +81,16 @@ PURE = [
     *("records.signals", "stopping", "errors", "boxcosts", "glimpse", "box.tables"),
     *("box.statusfile", "box.runs", "box.timeline", "box.load", "box.owners", "box.progress"),
     *("box.remarks", "box.since", "box.verdict", "windows", "box.guest", "falsestops", "watching"),
-    *("records.acting", "box.wording", "deadlines", "elapsed", "borders", "owntimers", "rescue"),
+    *(
+        "records.acting",
+        "box.wording",
+        "box.runroots",
+        "deadlines",
+        "elapsed",
+        "borders",
+        "owntimers",
+        "rescue",
+    ),
 ]
 IMPURE_MODULES = {
     *("os", "pathlib", "shutil", "tempfile", "glob", "io", "fileinput"),  # the disk

@@ -23,7 +23,7 @@ WHOLE_BYTES = 1_000_000
 """A file up to this size is read whole."""
 PART_BYTES = 64_000
 """Of a longer one, this much of its start and of its end."""
-MOST_TEXTS = 12
+MOST_TEXTS = 40
 PAUSE_S = 0.2
 """Between two tries at a file that is just being replaced."""
 TRIES = 3
@@ -81,7 +81,8 @@ def seen(path: Path) -> dict[str, Any]:
         text = text_of(root / each["path"])
         if text is not None:
             texts[each["path"]] = text
-    return {"path": str(path), "files": files, "texts": texts}
+    skipped = [each["path"] for each in telling[MOST_TEXTS:]]
+    return {"path": str(path), "files": files, "texts": texts, "skipped": skipped}
 
 
 def listing(root: Path) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from costplan.box import statusfile
+from costplan.box.runroots import apart
 from costplan.box.tables import csv_rows, json_rows, last_number, mapping, number
 from costplan.records.signals import Counter, FileSeen, FolderSeen, RunKind, RunSeen, RunState
 
@@ -33,6 +34,15 @@ class Told(NamedTuple):
     total: float | None = None
     eta_s: float | None = None
     eta_at_s: float | None = None
+
+
+def runs_seen(folder: FolderSeen) -> tuple[RunSeen, ...]:
+    """Return the runs of a folder: itself, or those below it beside what shows progress in it."""
+    parts = apart(folder)
+    runs = [run_seen(part) for part in parts]
+    if len(runs) == 1:
+        return tuple(runs)
+    return tuple(run for run in runs if run.path != folder.path or run.problem is None)
 
 
 def run_seen(folder: FolderSeen) -> RunSeen:
@@ -158,6 +168,13 @@ def plain_files(folder: FolderSeen) -> Told | None:
     paths = [each.path for each in folder.files]
     if any(is_event(path) for path in paths):
         return Told(kind="tensorboard")
+    unread = [each for each in folder.files if each.path in folder.skipped]
+    if unread:  # more runs than texts: when a file was written is all that is known of this one
+        newest = max(unread, key=lambda each: each.changed_at_s)
+        return Told(
+            kind="log",
+            counters=(_counter("files", newest.changed_at_s, newest, of_training=False),),
+        )
     if is_single(folder) or any(suffix(path) in LOGS | CHECKPOINTS for path in paths):
         return Told(kind="log")
     return None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from costplan.box import probe
 from costplan.box.gather import gather
-from costplan.box.runs import run_seen
+from costplan.box.runs import runs_seen
 from costplan.records.record import ValidationError
 from costplan.records.signals import Gathered, Snapshot
 
@@ -61,5 +61,5 @@ def understood(text: str) -> Snapshot:
     return Snapshot(
         clock=gathered.clock,
         machine=gathered.machine,
-        runs=tuple(run_seen(folder) for folder in gathered.folders),
+        runs=tuple(run for folder in gathered.folders for run in runs_seen(folder)),
     )

@@ -51,6 +51,8 @@ class FolderSeen(Record):
     path: str
     files: tuple[FileSeen, ...] = ()
     texts: dict[str, FileText] = Field(default_factory=dict)
+    skipped: tuple[str, ...] = ()
+    """Files that would tell, and were not read because there are so many."""
     problem: str | None = None
 
 
