@@ -168,6 +168,26 @@ def test_only_the_last_whole_row_counts(text: str, last: str) -> None:
     assert csv_rows(FileText(head=text))[-1]["epoch"] == last
 
 
+@pytest.mark.parametrize("rest", ["9" * 200_000, '"' + "2,3\n" * 50_000])
+def test_a_field_that_never_ends_leaves_what_came_before_it(rest: str) -> None:
+    rows = csv_rows(FileText(head=f"epoch,time\n1,5\n2,{rest}\n"))
+    assert [row["epoch"] for row in rows][:1] == ["1"]
+
+
+def test_figures_that_overflow_end_no_look(tmp_path: Path) -> None:
+    """A guard that watches for days meets every torn file there is."""
+    put(tmp_path / "a/results.csv", "epoch,time\n1,50\n2,120\n")
+    put(tmp_path / "a/args.yaml", f"epochs: {'9' * 400}\n")
+    put(tmp_path / "b/results.csv", "epoch,time\n1,1e308\n2,1e308\n3,1e308\n")
+    put(tmp_path / "b/metrics.jsonl", "{}\n")
+    for step, at_s in ((1e-300, T0), (2e-300, T0 + 60)):
+        state = json.dumps({"global_step": step, "max_steps": 1e15})
+        put(tmp_path / f"c/checkpoint-{at_s}/trainer_state.json", state, at_s=at_s)
+    assert (seen(tmp_path / "a").total, seen(tmp_path / "a").interval_s) == (None, 70.0)
+    assert seen(tmp_path / "b").interval_s is None
+    assert seen(tmp_path / "c").problem == "its figures make no sense together"
+
+
 def test_of_a_long_table_both_ends_are_read(tmp_path: Path) -> None:
     rows = "".join(f"{n},{n * 10},{'x' * 90}\n" for n in range(1, 20_001))
     put(tmp_path / "results.csv", "epoch,time,note\n" + rows)

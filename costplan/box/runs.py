@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from costplan.box import statusfile
 from costplan.box.runroots import apart
 from costplan.box.tables import csv_rows, json_rows, last_number, mapping, number
+from costplan.records.record import ValidationError
 from costplan.records.signals import Counter, FileSeen, FolderSeen, RunKind, RunSeen, RunState
 
 if TYPE_CHECKING:
@@ -59,7 +60,11 @@ def run_seen(folder: FolderSeen) -> RunSeen:
     told_by = next((told for told in (read(folder) for read in readers) if told is not None), None)
     if told_by is None:
         return RunSeen(path=folder.path, problem="holds nothing that shows progress")
-    return _with_files(RunSeen(path=folder.path, **told_by._asdict()), folder)
+    try:
+        run = RunSeen(path=folder.path, **told_by._asdict())
+    except ValidationError:  # figures that are each sensible, and nonsense together
+        return RunSeen(path=folder.path, problem="its figures make no sense together")
+    return _with_files(run, folder)
 
 
 def huggingface(folder: FolderSeen) -> Told | None:
@@ -139,7 +144,7 @@ def ultralytics(folder: FolderSeen) -> Told | None:
     added_s = list(_added_up(times_s)) if libre else times_s
     per_epoch_s = _per_epoch_s(added_s, since_start=first is not None and first <= 1)
     match = _EPOCHS.search(folder.texts["args.yaml"].head) if "args.yaml" in folder.texts else None
-    total = None if match is None else float(match[1])
+    total = None if match is None else number(match[1])
     left = None if total is None or epoch is None else max(total - epoch, 0.0)
     return Told(
         kind="libreyolo" if libre else "ultralytics",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
-import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -14,12 +14,15 @@ if TYPE_CHECKING:
 
 Row = dict[str, object]
 
+MOST: Final = 1e15
+"""No epoch, step or second of any run is larger: what is was torn, and would overflow later."""
+
 
 def number(value: object) -> float | None:
-    """Return a finite number, written as one or as text; all else is None.
+    """Return a number of a sensible size, written as one or as text; all else is None.
 
-    >>> number("12"), number(True), number("nan")
-    (12.0, None, None)
+    >>> number("12"), number(True), number("nan"), number("1e300")
+    (12.0, None, None, None)
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
@@ -27,7 +30,7 @@ def number(value: object) -> float | None:
         found = float(value)
     except (ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    return found if abs(found) <= MOST else None
 
 
 def whole(value: object) -> int | None:
@@ -70,12 +73,13 @@ def csv_rows(text: FileText) -> list[Row]:
         lines = [text.head.splitlines()[0], *lines]
     header: list[str] = []
     found: list[Row] = []
-    for cells in csv.reader(lines):
-        names = [cell.strip() for cell in cells]
-        if names and all(number(name) is None for name in names if name):
-            header = names
-        elif len(names) == len(header):
-            found.append(dict(zip(header, names, strict=True)))
+    with contextlib.suppress(csv.Error):  # a quote that never ends: what came before it holds
+        for cells in csv.reader(lines):
+            names = [cell.strip() for cell in cells]
+            if names and all(number(name) is None for name in names if name):
+                header = names
+            elif len(names) == len(header):
+                found.append(dict(zip(header, names, strict=True)))
     return found
 
 
