@@ -283,3 +283,29 @@ def test_an_answer_of_another_form_is_a_failed_look(text: str) -> None:
     look = signals.understood(text)
     assert look.problem is not None
     assert "another form" in look.problem
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"size_bytes": 7', f'"size_bytes": {10**400}'),
+        ('"network_bytes": 7', f'"network_bytes": {10**400}'),
+        ('"disk_used_bytes": 7', f'"disk_used_bytes": {10**400}'),
+        ('"changed_at_s": 7', '"changed_at_s": -1e308'),
+        ('"wall_s": 7', '"wall_s": 1e308'),
+    ],
+)
+def test_a_box_that_counts_further_than_any_disk_or_clock_cannot_be_read(
+    old: str, new: str
+) -> None:
+    """Another person's machine must not end the guard with a figure that overflows."""
+    text = (
+        '{"clock": {"wall_s": 7, "uptime_s": 7}, '
+        '"machine": {"network_bytes": 7, "disk_used_bytes": 7}, "folders": [{"path": "r", '
+        '"files": [{"path": "a.log", "size_bytes": 7, "changed_at_s": 7}]}]}'
+    )
+    assert signals.understood(text).problem is None
+    assert old in text
+    problem = signals.understood(text.replace(old, new)).problem
+    assert problem is not None
+    assert problem.startswith("the box answered in another form")

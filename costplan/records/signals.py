@@ -12,7 +12,9 @@ from pydantic import Field
 
 from costplan.records.record import Number, Record, Truth, Whole
 
-Size = Annotated[Whole, Field(ge=0)]
+Size = Annotated[Whole, Field(ge=0, le=2**63)]
+Seconds = Annotated[Number, Field(ge=-1e18, le=1e18)]
+"""No disk and no clock counts further; a box that says so cannot be read."""
 State = Literal["busy", "idle", "hung", "crashed", "unknown"]
 Says = Literal["busy", "idle", "hung", "crashed", "unknown", "hint"]
 """What a piece of evidence speaks for; a hint is told, never counted."""
@@ -23,8 +25,8 @@ RunState = Literal["running", "completed", "failed"]
 class Clock(Record):
     """The clocks of the box at one look."""
 
-    wall_s: Number
-    uptime_s: Number
+    wall_s: Seconds
+    uptime_s: Seconds
     """Seconds since the box started, sleep included."""
     boot_id: str | None = None
 
@@ -35,7 +37,7 @@ class FileSeen(Record):
     path: str
     """Below the folder."""
     size_bytes: Size
-    changed_at_s: Number
+    changed_at_s: Seconds
 
 
 class FileText(Record):
@@ -77,8 +79,8 @@ class ProcessSeen(Record):
     name: str
     program: str | None = None
     """Script or module that an interpreter runs, by its last name."""
-    started_at_s: Number
-    cpu_s: Number
+    started_at_s: Seconds
+    cpu_s: Seconds
     """Its own and that of children which have ended."""
     on_terminal: Truth = False
     zombie: Truth = False
