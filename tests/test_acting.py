@@ -320,6 +320,15 @@ def test_a_busy_or_unknown_box_is_never_touched(
     assert market.calls == []
 
 
+def test_a_stopped_box_that_answers_nobody_is_destroyed(
+    market: Cloud, copied: Copied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    market.put("b1", "stopped")
+    monkeypatch.setattr(looks, "read_over_ssh", lambda *_: Snapshot(problem="no answer"))
+    done = destroy(market, *copied.words, "--ssh", "box:/runs")
+    assert (done.code, market.calls) == (0, ["destroy b1"])
+
+
 # --- watched ------------------------------------------------------------------------------------
 
 

@@ -168,13 +168,12 @@ def _code(tried: Tried, looked: Looked | None, advice: Advice, *, wants_code: bo
     """Return the exit code; an action that was refused or not confirmed says so by an error."""
     if tried.refusal is not None:
         raise tried.refusal
+    done = tried.outcome is not None and tried.outcome.result != "shown"
     if tried.outcome is not None:
         from costplan.cli.acting import ended
 
         ended(tried.outcome)
-    # A box that is stopped or gone answers nobody: that is no unknown any more.
-    away = tried.outcome is not None and tried.outcome.result in DONE
-    if looked is not None and looked.verdict.state == "unknown" and (looked.answered or not away):
+    if looked is not None and looked.verdict.state == "unknown" and not done:
         return UnknownError.exit_code
     return _advice_code(advice) if wants_code else 0
 
