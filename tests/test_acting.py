@@ -320,6 +320,22 @@ def test_a_busy_or_unknown_box_is_never_touched(
     assert market.calls == []
 
 
+@pytest.mark.parametrize("said", ["stopped", "gone"])
+def test_a_box_that_answers_although_its_provider_says_it_is_away_is_never_destroyed(
+    said: str, market: Cloud, copied: Copied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Case 54: one of both is wrong, and the copy of a box at work is not whole."""
+    monkeypatch.setattr(looks, "BETWEEN_S", 0.0)
+    market.behave(f"says:{said}")
+    monkeypatch.setattr(looks, "time", SimpleNamespace(sleep=lambda _: None))
+    monkeypatch.setattr(looks, "read_over_ssh", lambda *_: look())
+    for action, more in (("stop", []), ("destroy", copied.words)):
+        yes = [f"--yes-{action}", "b1", "--ssh", "box:/runs", *more]
+        done = run(*act(market, action, *yes))
+        assert (done.code, market.calls) == (3, [])
+        assert f"its provider says {said}, but the box answers" in done.err
+
+
 def test_a_stopped_box_that_answers_nobody_is_destroyed(
     market: Cloud, copied: Copied, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,7 @@ LONGEST_WAIT_S: Final = 10.0
 REFUSED_S: Final = 10.0
 """A call that failed may still have been taken: so long the state is read all the same."""
 MOST_REASONS: Final = 10
+AWAY: Final = ("stopped", "gone")
 WANTED: Final[dict[str, tuple[BoxState, ...]]] = {"stop": ("stopped", "gone"), "destroy": ("gone",)}
 PAST: Final = {"stop": "stopped", "destroy": "destroyed"}
 
@@ -58,6 +59,8 @@ class Means(NamedTuple):
     evidence: dict[str, Any]
     forced: bool = False
     """By a spending cap: a stop that a failing before-hook does not hold up."""
+    answers: Callable[[], bool] = lambda: False
+    """Whether somebody can look at the box; asked where its provider says that it is away."""
 
 
 def check_consent(order: Order) -> None:
@@ -128,6 +131,8 @@ def perform(order: Order, means: Means) -> Outcome:
 
 def _known_state(order: Order, means: Means) -> BoxState:
     state, why = read_state(order.state or (), order.box)
+    if state in AWAY and means.answers():
+        state, why = None, f"its provider says {state}, but the box answers"
     if state is not None:
         return state
     if means.forced:

@@ -102,6 +102,7 @@ def performed(
             tell=lambda text: talk(f"note: {text}\n"),
             evidence={"advice": advice.advice, "why": advice.why, "looked": bool(runs or ssh)},
             forced=forced,
+            answers=lambda: _answers(runs, ssh),
         )
         return actions.perform(order, means)
 
@@ -118,6 +119,11 @@ def shown(order: Order, asked: ActAsked) -> Outcome:
         if found.refusals:
             why += f"; it would be refused: {'; '.join(found.refusals[:3])}"
     return Outcome(action=order.action, box=order.box, result="shown", command=command, why=why)
+
+
+def _answers(runs: Sequence[str], ssh: str | None) -> bool:
+    """Return whether the box can be looked at; False where nobody was told how."""
+    return bool(runs or ssh) and looks.looker(runs, ssh)().problem is None
 
 
 def _refuse_unless_idle(found: looks.Seen) -> None:
