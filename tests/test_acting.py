@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from boxes import look
+from boxes import counter, log, look
 from fakecloud import Cloud, cloud
 
 from costplan.box import audit, heartbeats
@@ -405,6 +405,28 @@ def test_a_watch_with_a_yes_stops_and_records_the_absence(
     assert {"began", "changed", "stop-due", "acted"} <= {each["event"] for each in told}
     with open_ledger() as ledger:
         assert ledger.is_away("b1")
+
+
+@pytest.mark.parametrize(("newer_s", "destroyed"), [(60.0, False), (-60.0, True)])
+def test_a_stopped_box_whose_last_look_showed_files_newer_than_the_copy_is_not_destroyed(
+    newer_s: float, destroyed: bool, market: Cloud, copied: Copied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A manifest of Monday, work on Tuesday, a stop: only the watch can tell any more."""
+    newest_at_s = datetime.now(tz=timezone.utc).timestamp() + newer_s
+    was = counter(5, -2 * 3_600, "log")
+    each = until(
+        market, 3_600, runs=[log(str(copied.runs), newest_at_s=newest_at_s, counters=[was])]
+    )
+    seconds = sees(monkeypatch, each)
+    monkeypatch.setattr(looks, "read_over_ssh", lambda *_: each(seconds()))
+    done = run(
+        *BOX, "--watch", "--ssh", "box:/runs", "--id", "b1", "--storage-price", "6",
+        "--state-cmd", market.command("state"), *copied.words,
+        "--act", "stop", "--yes-stop", "b1", "--stop-cmd", market.command("stop"),
+        "--act", "destroy", "--yes-destroy", "b1", "--destroy-cmd", market.command("destroy"),
+    )  # fmt: skip
+    assert market.calls == ["stop b1", "destroy b1"][: 1 + destroyed]
+    assert ("its newest file is of" in done.out) is not destroyed
 
 
 def test_the_next_watch_says_first_that_its_predecessor_died(

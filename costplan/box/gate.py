@@ -52,6 +52,7 @@ class _Asked(NamedTuple):
     copied_to: Path
     manifest: Manifest
     snapshot: Snapshot | None
+    last_look: Snapshot | None
     looked_here: bool
     box_running: bool
     now: datetime
@@ -76,6 +77,7 @@ def gate(
     now: datetime,
     leave_behind: bool = False,
     gpu_here: bool = True,
+    last_look: Snapshot | None = None,
     progress: Callable[[copies.Progress], None] | None = None,
 ) -> Gate:
     """Return why the box must not be destroyed: nothing where a verified copy speaks for it.
@@ -89,6 +91,7 @@ def gate(
         now: The time, with its zone.
         leave_behind: The person accepts that what is named in the notes goes with the box.
         gpu_here: This machine has a GPU, so that it may be the box although nobody said so.
+        last_look: Of a box that is stopped now, when it still answered, however long ago.
         progress: Told while the copy is read.
     """
     if copy is None:
@@ -103,7 +106,7 @@ def gate(
     asked = _Asked(
         copy=copy, copied_to=copied_to, manifest=manifest, snapshot=snapshot, now=now,
         looked_here=looked_here, box_running=box_running, leave_behind=leave_behind,
-        gpu_here=gpu_here,
+        gpu_here=gpu_here, last_look=last_look,
     )  # fmt: skip
     report, why = _tried(lambda: copies.check(manifest, copied_to, progress=progress))
     said = [
@@ -260,6 +263,7 @@ def _of_the_box(asked: _Asked, *, original: bool) -> _Said:
         return _Said(refusals, _unwitnessed(manifest, look))
     if not asked.box_running:
         # Never ask for a start here: there may be no machine to start it on, and it bills on.
+        refusals += since.later(manifest, asked.last_look) if asked.last_look else []
         return _Said(refusals, [f"the box is stopped: {made} speaks for it, nobody could look"])
     if original:
         return _Said(refusals, [f"no run was looked at: only {manifest.folder} here speaks for it"])

@@ -6,6 +6,7 @@ does not show is never taken for quiet.
 
 from __future__ import annotations
 
+import math
 import posixpath
 from typing import TYPE_CHECKING, Final
 
@@ -34,6 +35,11 @@ def reasons(manifest: Manifest, look: Snapshot, *, now: datetime) -> list[str]:
         return ["the look at the box tells no time, so nothing in it can be dated"]
     wall_s = look.clock.wall_s
     return [*_clocks(manifest, wall_s, now), *_runs(manifest, look, wall_s)]
+
+
+def later(manifest: Manifest, look: Snapshot) -> list[str]:
+    """Return what an old look already showed that `manifest` does not hold."""
+    return list(_runs(manifest, look, math.inf))
 
 
 def inside(manifest: Manifest, run: RunSeen) -> str | None:

@@ -60,6 +60,7 @@ def acted(
 def performed(
     asked: ActAsked, order: Order, *, advice: Advice, runs: Sequence[str], ssh: str | None,
     first_look: Callable[[], looks.Seen], forced: bool = False,
+    last_look: Callable[[], Snapshot | None] = lambda: None,
 ) -> Outcome:  # fmt: skip
     """Return what came of an order, carried out.
 
@@ -71,6 +72,7 @@ def performed(
         ssh: Or the folder of another.
         first_look: Says whether the box is idle; before the call two quick looks say it again.
         forced: By the cap: a stop that does not ask what the box does.
+        last_look: The last one that a watch had before the box was stopped.
 
     Raises:
         LimitError: A safety rule says no.
@@ -89,7 +91,7 @@ def performed(
             _refuse_if_it_answers(looks.looker((), ssh)(), state)
         told.append(state)
         return copy_reasons(
-            order.action, asked, snapshot,
+            order.action, asked, snapshot, last_look=last_look(),
             looked_here=bool(runs), running=state == "running", tell=len(told) == 1,
         )  # fmt: skip
 
@@ -161,20 +163,23 @@ def _refuse_if_it_answers(snapshot: Snapshot, state: BoxState) -> None:
 
 def copy_reasons(
     action: ActName, asked: ActAsked, snapshot: Snapshot | None, *,
-    looked_here: bool, running: bool, tell: bool,
+    looked_here: bool, running: bool, tell: bool, last_look: Snapshot | None = None,
 ) -> list[str]:  # fmt: skip
     """Return why a destroy would lose something; nothing for a stop."""
     if action != "destroy":
         return []
-    found = copy_gate(asked, snapshot, looked_here=looked_here, running=running)
+    found = copy_gate(
+        asked, snapshot, looked_here=looked_here, running=running, last_look=last_look
+    )
     if tell:
         talk("".join(f"note: {visible(note)}\n" for note in found.notes))
     return list(found.refusals)
 
 
 def copy_gate(
-    asked: ActAsked, snapshot: Snapshot | None, *, looked_here: bool, running: bool
-) -> Gate:
+    asked: ActAsked, snapshot: Snapshot | None, *, looked_here: bool, running: bool,
+    last_look: Snapshot | None = None,
+) -> Gate:  # fmt: skip
     """Return what the copy says for and against a destroy."""
     with meter("checking the copy") as progress:
         return gate(
@@ -186,6 +191,7 @@ def copy_gate(
             now=datetime.now(tz=timezone.utc),
             leave_behind=asked.leave_behind,
             gpu_here=gpus.present(),
+            last_look=last_look,
             progress=progress,
         )
 

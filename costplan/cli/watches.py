@@ -81,7 +81,7 @@ def watched(
         if act_asked.call(asked, action) is not None or action in act_asked.actions(asked)
     }
     what = Watched(name, asked, box, advice, orders, runs, ssh, as_json)
-    look = looks.looker(runs, ssh)
+    look, last_look = looks.remembering(looks.looker(runs, ssh))
     slowest_s = max((run.interval_s or 0.0 for run in look().runs), default=0.0)
     usual_s = default_window_s(box, slowest_s or None)
     window_s = act_asked.window_s(asked.window, usual_s)
@@ -102,6 +102,7 @@ def watched(
             ssh=ssh,
             first_look=lambda: looks.seen(runs, ssh),
             forced=forced,
+            last_look=last_look,
         ),
         tell=lambda event: tell(what, event),
         beat=keeper(what, every_s),
