@@ -75,6 +75,19 @@ def check_consent(order: Order) -> None:
         )
 
 
+def check_commands(order: Order) -> None:
+    """Refuse an order that nobody could carry out.
+
+    Raises:
+        InputError: A command is missing.
+    """
+    if order.call is None or order.state is None:
+        raise InputError(
+            f"--{order.action}-cmd and --state-cmd are needed: one acts, the other confirms",
+            hint=f"for example --{order.action}-cmd 'vastai {order.action} instance {{id}}'",
+        )
+
+
 def read_state(words: Sequence[str], box: str) -> tuple[BoxState | None, str]:
     """Return what the state command says of a box, or None and why not."""
     done = commands.run(commands.filled(words, id=box), timeout_s=STATE_TIMEOUT_S)
@@ -100,11 +113,7 @@ def perform(order: Order, means: Means) -> Outcome:
         InputError: There is no command, or nothing can be logged.
     """
     check_consent(order)
-    if order.call is None or order.state is None:
-        raise InputError(
-            f"--{order.action}-cmd and --state-cmd are needed: one acts, the other confirms",
-            hint=f"for example --{order.action}-cmd 'vastai {order.action} instance {{id}}'",
-        )
+    check_commands(order)
     state = _known_state(order, means)
     if state in WANTED[order.action]:
         return _already(order, means, state)

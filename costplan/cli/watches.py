@@ -13,7 +13,7 @@ import typer
 
 from costplan import __version__
 from costplan.box import audit, commands, heartbeats, watcher
-from costplan.box.actions import REAL, command_of, read_state
+from costplan.box.actions import REAL, check_commands, command_of, read_state
 from costplan.cli import act_asked, acting, looks
 from costplan.cli.streams import talk, write
 from costplan.errors import CostplanError, InputError
@@ -80,6 +80,9 @@ def watched(
         for action in act_asked.ACTIONS
         if act_asked.call(asked, action) is not None or action in act_asked.actions(asked)
     }
+    for each in orders.values():
+        if each.consent is not None:
+            check_commands(each)  # now: in the night when it is due nobody can mend it
     what = Watched(name, asked, box, advice, orders, runs, ssh, as_json)
     look, last_look = looks.remembering(looks.looker(runs, ssh))
     slowest_s = max((run.interval_s or 0.0 for run in look().runs), default=0.0)
