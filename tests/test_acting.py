@@ -501,13 +501,23 @@ def test_a_yes_for_a_stop_that_is_none_never_starts_a_watch(market: Cloud) -> No
 # --- real processes -----------------------------------------------------------------------------
 
 
-def started(words: list[str]) -> subprocess.Popen[bytes]:
+def started(words: list[str], *, into: Any = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "costplan", *words],
-        stdout=subprocess.DEVNULL,
+        stdout=into,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+
+
+@pytest.mark.parametrize(("mode", "code"), [("ignore", 5), ("says:loading", 3), ("obey", 2)])
+def test_an_answer_that_cannot_be_written_hides_no_action_that_failed(
+    mode: str, code: int, market: Cloud
+) -> None:
+    market.behave(mode)
+    words = [*act(market, "stop", "--yes-stop", "b1"), "--confirm-within", "1s", "-f", "json"]
+    with Path("/dev/full").open("w") as full:
+        assert started(words, into=full).wait(60) == code
 
 
 def test_two_processes_at_once_make_one_call(market: Cloud) -> None:

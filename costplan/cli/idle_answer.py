@@ -6,6 +6,8 @@ import datetime
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import typer
+
 from costplan.cli import act_asked
 from costplan.cli.estimate_command import Format
 from costplan.cli.idle_asked import IdleAsked, advised, provider_of
@@ -75,8 +77,12 @@ def answer(words: Mapping[str, Any]) -> int:
 
     if as_json:
         tried = act()
-        write(advice_json(advice, said=said, asked=asked.echoed(), verdict=verdict,
-                          action=_told(tried)))  # fmt: skip
+        _write_told(
+            advice_json(
+                advice, said=said, asked=asked.echoed(), verdict=verdict, action=_told(tried)
+            ),
+            tried,
+        )
     else:
         plot = plot_text(advice) if words["plot"] else ""
         write(advice_text(advice, said=said, now=now) + plot)
@@ -161,18 +167,32 @@ def _write_outcome(tried: Tried) -> None:
     if tried.outcome is not None:
         from costplan.cli.acting import lines
 
-        write(lines(tried.outcome))
+        _write_told(lines(tried.outcome), tried)
 
 
-def _code(tried: Tried, looked: Looked | None, advice: Advice, *, wants_code: bool) -> int:
-    """Return the exit code; an action that was refused or not confirmed says so by an error."""
+def _write_told(text: str, tried: Tried) -> None:
+    """Write what came of an action; what failed outweighs an answer that nobody can read."""
+    try:
+        write(text)
+    except (InputError, typer.Exit):
+        _raise_failed(tried)
+        raise
+
+
+def _raise_failed(tried: Tried) -> None:
+    """Raise where an action was refused or not confirmed."""
     if tried.refusal is not None:
         raise tried.refusal
-    done = tried.outcome is not None and tried.outcome.result != "shown"
     if tried.outcome is not None:
         from costplan.cli.acting import ended
 
         ended(tried.outcome)
+
+
+def _code(tried: Tried, looked: Looked | None, advice: Advice, *, wants_code: bool) -> int:
+    """Return the exit code; an action that was refused or not confirmed says so by an error."""
+    _raise_failed(tried)
+    done = tried.outcome is not None and tried.outcome.result != "shown"
     if looked is not None and looked.verdict.state == "unknown" and not done:
         return UnknownError.exit_code
     return _advice_code(advice) if wants_code else 0
