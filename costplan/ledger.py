@@ -106,6 +106,7 @@ class Ledger:
         """Open the ledger in `path`, made if it is not there."""
         self.path = path
         self.connection = ledgerfile.connect(path)
+        self.file = ledgerfile.identity(path)
 
     def __enter__(self) -> Ledger:
         return self
@@ -272,6 +273,11 @@ class Ledger:
         if not name.strip():
             raise InputError("a box needs an id")
         with ledgerfile.writing(self.connection, self.path) as cursor:
+            if self.file is None or ledgerfile.identity(self.path) != self.file:
+                raise InputError(
+                    f"{self.path} was removed or replaced meanwhile: nothing was recorded",
+                    hint="try again",
+                )
             yield cursor
 
     def _rows(self, statement: str, *values: object) -> list[sqlite3.Row]:

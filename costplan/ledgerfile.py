@@ -73,6 +73,18 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return which file lies in `path`; None where there is none.
+
+    SQLite writes on into a file that was removed, and everybody else into the new one.
+    """
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 @contextlib.contextmanager
 def told(path: Path) -> Iterator[None]:
     """Turn what SQLite says of `path` into errors that people read."""

@@ -287,6 +287,16 @@ def test_a_box_that_goes_during_the_hook_is_not_called(
     assert (done.result, market.calls) == ("already", [])
 
 
+def test_a_hook_that_removes_the_ledger_blocks(
+    market: Cloud, ledger: Ledger, tmp_path: Path
+) -> None:
+    """Without it two processes could both claim the call."""
+    hook = ("sh", "-c", f"rm -f {tmp_path}/ledger.db*")
+    with pytest.raises(InputError, match="removed or replaced meanwhile"):
+        perform(order(market, before=hook), means(ledger, tmp_path))
+    assert market.calls == []
+
+
 # --- the cap ------------------------------------------------------------------------------------
 
 

@@ -497,3 +497,19 @@ def test_a_killed_writer_loses_nothing_that_it_acknowledged(path: Path) -> None:
             assert set(acknowledged) <= kept
             assert ledger.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
     assert len(acknowledged) >= 20
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_ledger_that_was_removed_or_replaced_acknowledges_nothing(
+    is_replaced: bool, ledger: Ledger, path: Path
+) -> None:
+    """SQLite would write on into the file that nobody else can see any more."""
+    ledger.record_action("7", "stop", "asked", NINE)
+    for each in path.parent.glob(f"{path.name}*"):
+        each.unlink()
+    if is_replaced:
+        open_ledger(path).close()
+    said = refused(lambda: ledger.record_action("7", "stop", "called", NINE))
+    assert "removed or replaced meanwhile: nothing was recorded" in said
+    with open_ledger(path) as new:
+        assert new.record_action("7", "stop", "asked", NINE).is_new
