@@ -297,6 +297,33 @@ def test_a_hook_that_removes_the_ledger_blocks(
     assert market.calls == []
 
 
+@pytest.mark.parametrize(("verb", "result"), [("stop", "confirmed"), ("state", "unconfirmed")])
+def test_a_ledger_that_fails_after_the_call_hides_nothing_of_it(
+    verb: str, result: str, market: Cloud, ledger: Ledger, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    script = f"{market.root}/cloud {verb} b1; rm -f {tmp_path}/ledger.db*; test {verb} = stop"
+    call = ("sh", "-c", script)
+    after = ("sh", "-c", f"echo $COSTPLAN_RESULT > {tmp_path}/after")
+    done = perform(order(market, call=call, after=after), means(ledger, tmp_path, said=said))
+    assert (done.result, done.called_here) == (result, True)
+    assert events(tmp_path)[-1] == result
+    assert (tmp_path / "after").read_text() == f"{result}\n"
+    assert "was not recorded as" in said[0]
+
+
+def test_a_call_that_cannot_be_logged_is_not_made_and_not_waited_for(
+    market: Cloud, ledger: Ledger, tmp_path: Path
+) -> None:
+    log = tmp_path / "log.jsonl"
+    hook = ("sh", "-c", f"rm {log}; mkdir {log}")
+    with pytest.raises(InputError, match="cannot be written"):
+        perform(order(market, before=hook), means(ledger, tmp_path))
+    assert market.calls == []
+    log.rmdir()
+    assert perform(order(market), means(ledger, tmp_path)).called_here
+
+
 # --- the cap ------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from costplan.box import audit, commands
 from costplan.errors import InputError, LimitError, UnknownError
@@ -205,11 +205,15 @@ def _hook(order: Order, hook: tuple[str, ...], when: str, result: str) -> comman
 def _called(order: Order, means: Means, called_at: datetime) -> Outcome:
     assert order.call is not None
     arguments = commands.filled(order.call, id=order.box)
-    _log(order, means, "called", command=commands.shown(arguments))
+    try:
+        _log(order, means, "called", command=commands.shown(arguments))
+    except InputError:
+        _ended(order, means, "released")  # nobody called: the next run need not wait for it
+        raise
     done = commands.run(arguments, timeout_s=CALL_TIMEOUT_S)
     state = _confirmed(order, means, order.confirm_s if done.ok else REFUSED_S)
     if state is not None:
-        means.ledger.record_action(order.box, order.action, "confirmed", means.clock.now())
+        _ended(order, means, "confirmed")
         why = f"{order.box} is {state}"
         if order.action == "stop" and state == "gone":
             why += ": this stop was a destroy, look what is left of it"
@@ -221,7 +225,7 @@ def _called(order: Order, means: Means, called_at: datetime) -> Outcome:
         )
         outcome = _outcome(order, "unconfirmed", None, why)
     else:
-        means.ledger.record_action(order.box, order.action, "released", means.clock.now())
+        _ended(order, means, "released")
         why = f"{order.action} refused: {done.why}; still billing {order.usd_per_hour}".rstrip()
         outcome = _outcome(order, "unconfirmed", None, why)
     outcome = outcome.model_copy(update={"called_at": called_at, "called_here": True})
@@ -233,10 +237,10 @@ def _followed(order: Order, means: Means) -> Outcome:
     """Return how the call of another run ended, or of one that was killed before it could see."""
     state = _confirmed(order, means, order.confirm_s)
     if state is not None:
-        means.ledger.record_action(order.box, order.action, "confirmed", means.clock.now())
+        _ended(order, means, "confirmed")
         outcome = _outcome(order, "confirmed", state, f"{order.box} is {state}: called before")
     else:
-        means.ledger.record_action(order.box, order.action, "released", means.clock.now())
+        _ended(order, means, "released")
         why = (
             f"a call was recorded before and never took effect: {order.box} may still bill "
             f"{order.usd_per_hour}; the next run calls anew"
@@ -258,6 +262,14 @@ def _confirmed(order: Order, means: Means, longest_s: float) -> BoxState | None:
             return None
         means.clock.sleep(min(wait_s, left_s))
         wait_s = min(2 * wait_s, LONGEST_WAIT_S)
+
+
+def _ended(order: Order, means: Means, step: Literal["confirmed", "released"]) -> None:
+    """Record how a call ended; a ledger that fails now hides nothing of what was called."""
+    try:
+        means.ledger.record_action(order.box, order.action, step, means.clock.now())
+    except InputError as err:
+        means.tell(f"{order.action} of {order.box} was not recorded as {step}: {err}")
 
 
 def _said_after(order: Order, means: Means, outcome: Outcome) -> None:
