@@ -367,6 +367,17 @@ def test_no_secret_is_logged_or_shown(
     assert "zzz999zzz" not in everything
 
 
+@pytest.mark.parametrize("before", ["", "x" * 34])
+def test_no_secret_that_a_state_command_prints_is_shown(
+    before: str, market: Cloud, ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTAINER_API_KEY", "AbCdEf123456")
+    market.behave(f"says:{before} AbCdEf123456")
+    with pytest.raises(UnknownError) as caught:
+        perform(order(market), means(ledger, tmp_path))
+    assert "abcdef" not in str(caught.value).lower()
+
+
 def test_a_torn_line_is_left_alone_and_the_next_begins_anew(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     audit.append(path, "one", START, box="b1")

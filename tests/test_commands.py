@@ -96,6 +96,7 @@ def test_it_reads_what_it_is_given_and_sees_its_variables() -> None:
         "https://api.example.com/?api_key=s3cretvalue&x=1",
         '{"token": "s3cretvalue"}',
         "PASSWORD=s3cretvalue run",
+        "curl https://me:s3cretvalue@api.example.com/stop",
     ],
 )
 def test_what_follows_the_name_of_a_secret_is_masked(text: str) -> None:
@@ -111,6 +112,20 @@ def test_the_value_of_a_secret_variable_is_masked_wherever_it_stands(
     assert commands.shown(["curl", "https://x/abcdef123456/stop"]) == "curl 'https://x/***/stop'"
     monkeypatch.setenv("CONTAINER_API_KEY", "true")  # no secret: it would mask every such word
     assert commands.shown(["is", "true"]) == "is true"
+
+
+def test_a_secret_is_masked_that_begins_with_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_TOKEN", "abcdef123456")
+    monkeypatch.setenv("B_TOKEN", "abcdef123456789")
+    assert commands.masked("x abcdef123456789 y") == "x *** y"
+
+
+def test_a_secret_that_is_cut_off_where_a_line_is_too_long_is_masked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CONTAINER_API_KEY", "abcdef123456")
+    line = "x" * (commands.SHORT - 6) + "abcdef123456"
+    assert "abcdef" not in commands.run(["sh", "-c", f"echo {line}; exit 1"], timeout_s=5).why
 
 
 @given(secret=st.from_regex(r"[A-Za-z0-9_.-]{8,40}", fullmatch=True))

@@ -94,14 +94,15 @@ def read_state(words: Sequence[str], box: str) -> tuple[BoxState | None, str]:
     if not done.ok:
         return None, done.why
     lines = [line.strip() for line in done.out.splitlines() if line.strip()]
-    said = lines[-1].lower() if lines else ""
+    last = lines[-1] if lines else ""
+    said = last.lower()
     if said == "running":
         return "running", ""
     if said == "stopped":
         return "stopped", ""
     if said == "gone":
         return "gone", ""
-    return None, f"it printed {said[:40]!r}, not running, stopped or gone"
+    return None, f"it printed {commands.masked(last)[:40]!r}, not running, stopped or gone"
 
 
 def perform(order: Order, means: Means) -> Outcome:

@@ -27,6 +27,7 @@ _SECRET_FLAG = re.compile(
     r"(?:bearer\s+|basic\s+)?[\"']?)([^\s\"'&]+)",
     re.IGNORECASE,
 )
+_IN_ADDRESS = re.compile(r"(://[^/\s:@]*:)[^/\s@]+(?=@)")
 
 
 class Done(NamedTuple):
@@ -87,16 +88,18 @@ def shown(arguments: Sequence[str]) -> str:
 
 
 def masked(text: str) -> str:
-    """Return `text` without values of secret variables and without what follows a secret's name.
+    """Return `text` without values of secret variables and what stands where secrets do.
 
     >>> masked("curl -H 'Authorization: Bearer abc123' api_key=xyz")
     "curl -H 'Authorization: Bearer ***' api_key=***"
     """
-    return _SECRET_FLAG.sub(rf"\1{MASK}", _without_values(text))
+    text = _IN_ADDRESS.sub(rf"\1{MASK}", _without_values(text))
+    return _SECRET_FLAG.sub(rf"\1{MASK}", text)
 
 
 def _without_values(text: str) -> str:
-    for name, value in os.environ.items():
+    # The longest first: one value may be the beginning of another.
+    for name, value in sorted(os.environ.items(), key=lambda each: -len(each[1])):
         if len(value) >= SECRET_LEAST and _SECRET_NAME.search(name):
             text = text.replace(value, MASK)
     return text
@@ -142,7 +145,7 @@ def run(
 
 def _last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:SHORT] if lines else ""
+    return masked(lines[-1])[:SHORT] if lines else ""  # cut first, half a secret would be left
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
