@@ -74,6 +74,16 @@ def test_what_takes_too_long_is_ended_with_all_it_started(tmp_path: Path) -> Non
     assert not late.exists()
 
 
+@pytest.mark.parametrize("timeout_s", [1e9, 1e300])
+def test_a_very_long_time_is_waited_for_as_long_as_the_system_can(timeout_s: float) -> None:
+    assert commands.run(["true"], timeout_s=timeout_s).ok
+
+
+def test_what_is_no_text_is_given_all_the_same() -> None:
+    done = commands.run(["cat"], timeout_s=5, given="a path \udcff of bytes")
+    assert done.out == "a path \\udcff of bytes"
+
+
 def test_it_reads_what_it_is_given_and_sees_its_variables() -> None:
     done = commands.run(
         ["sh", "-c", "cat; echo $COSTPLAN_ID"],

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 SHORT: Final = 300
+LONGEST_S: Final = 1_000_000.0
+"""Eleven days; the system cannot wait for more than 24."""
 ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@+-]{0,199}")
 """No space, no option, nothing that a shell or a web address reads in its own way."""
 MASK: Final = "***"
@@ -129,7 +131,9 @@ def run(
         why = getattr(err, "strerror", None) or err
         return Done(None, "", masked(f"{arguments[0]} cannot be run: {why}"))
     try:
-        out, err_bytes = process.communicate(given.encode(), timeout=timeout_s)
+        out, err_bytes = process.communicate(
+            given.encode("utf-8", "backslashreplace"), timeout=min(timeout_s, LONGEST_S)
+        )
     except subprocess.TimeoutExpired:
         return Done(None, "", masked(f"{arguments[0]} did not end within {timeout_s:g} s"))
     finally:
