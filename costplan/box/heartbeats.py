@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 import tempfile
 from datetime import datetime, timedelta
@@ -26,6 +27,9 @@ DEAD_INTERVALS: Final = 3
 DEAD_LEAST_S: Final = 600.0
 """A look may wait for ssh, a hook or a call; after this long without a sign it has died."""
 MOST_BYTES: Final = 10_000
+YEARS: Final = range(2000, 9000)
+LONGEST_S: Final = 1e6
+MOST_USD: Final = 10**9
 
 
 class Beat(NamedTuple):
@@ -90,10 +94,18 @@ def read(path: Path) -> Beat | None:
             state=str(fields["state"]),
             spent_usd=Decimal(fields["spent_usd"]),
         )
-    except (OSError, ValueError, KeyError, TypeError, ArithmeticError):
+    except (OSError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
         return None
-    aware = beat.began_at.tzinfo is not None and beat.last_at.tzinfo is not None
-    return beat if aware and beat.spent_usd.is_finite() else None
+    return beat if _can_be(beat) else None
+
+
+def _can_be(beat: Beat) -> bool:
+    """Return whether all of a sign of life can be reckoned with, whatever wrote it."""
+    times = (beat.began_at, beat.last_at)
+    if any(each.tzinfo is None or each.year not in YEARS for each in times):
+        return False
+    known = math.isfinite(beat.interval_s) and beat.spent_usd.is_finite()
+    return known and 0 < beat.interval_s <= LONGEST_S and 0 <= beat.spent_usd <= MOST_USD
 
 
 def left(now: datetime) -> Iterator[Beat]:
