@@ -166,6 +166,7 @@ def test_a_yes_for_the_other_action_does_nothing(market: Cloud) -> None:
         ),
         (["--watch", "--run", ".", "--cap", "0"], "not a sum above zero"),
         (["--watch", "--run", ".", "--cap", "$"], "not a plain number"),
+        (["--watch", "--run", ".", "--id", "-rf", "--state-cmd", "true {id}"], "is no id"),
     ],
 )
 def test_words_that_mean_nothing_are_refused_with_2(words: list[str], said: str) -> None:
@@ -491,6 +492,18 @@ def test_a_notify_that_fails_is_said_and_ends_nothing(
     done = run(*watch(market, "--notify", "false"))
     assert done.code == 0
     assert "--notify failed: false ended with 1" in done.err
+
+
+def test_a_folder_whose_name_is_no_text_is_watched(
+    market: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    each = until(market, 30 * 60)
+    seconds = sees(monkeypatch, each)
+    monkeypatch.setattr(looks, "read_over_ssh", lambda *_: each(seconds()))
+    monkeypatch.setattr(watches, "state_reader", lambda _: lambda: market.state("b1"))
+    done = run(*BOX, "--watch", "--ssh", "box:/runs/\udcff")
+    assert done.code == 0
+    assert "watching box:/runs/\\udcff every" in done.out
 
 
 def test_a_yes_for_a_stop_that_is_none_never_starts_a_watch(market: Cloud) -> None:

@@ -69,7 +69,7 @@ def watched(
     if not runs and ssh is None:
         raise InputError("--watch looks at a box", hint="give --run DIR or --ssh HOST:DIR")
     box, advice = answered.box, answered.advice
-    name = asked.id or ssh or socket.gethostname()
+    name = visible(asked.id or ssh or socket.gethostname())
     orders = {
         action: act_asked.order(
             asked._replace(id=asked.id or "ID"),
@@ -134,6 +134,7 @@ def state_reader(asked: ActAsked) -> Callable[[], BoxState | None] | None:
     words, box = commands.words(asked.state_cmd, flag="--state-cmd"), asked.id
     if box is None:
         raise InputError("--state-cmd needs --id ID: the box to ask for")
+    commands.checked_id(box, flag="--id")
     return lambda: read_state(words, box)[0]
 
 
