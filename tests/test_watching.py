@@ -323,6 +323,24 @@ def test_a_completed_run_that_names_no_process_waits_for_the_whole_window() -> N
     assert watched(20 * MINUTE, unnamed, may=STOP).acts
 
 
+def test_a_box_that_is_said_to_be_gone_once_is_watched_on() -> None:
+    """An empty answer of the provider while ssh fails must not end the guard."""
+
+    def lost(at_s: float) -> dict[str, Any] | Snapshot:
+        return blind(at_s) if at_s == 5 * MINUTE else {}
+
+    seen = watched(
+        26 * MINUTE, lost, may=STOP, states=lambda at_s: "gone" if at_s == 5 * MINUTE else "running"
+    )
+    assert seen.acts == [(26, "stop", False)]
+
+
+def test_a_box_that_is_gone_twice_ends_the_watch() -> None:
+    seen = watched(HOUR, blind, states=lambda at_s: "gone" if at_s >= 5 * MINUTE else "running")
+    assert [event.text for _, event in seen.events][-1] == "unknown -> gone: its provider says gone"
+    assert len(seen.memory) == 7  # minutes 0 to 4, then 5 and 6
+
+
 # --- the cap ------------------------------------------------------------------------------------
 
 

@@ -37,7 +37,7 @@ class Parts(NamedTuple):
 def watch(
     rules: Rules, parts: Parts, *, window_s: float, interval_s: float, memory: Watch
 ) -> Watch:
-    """Watch until the box is gone; return what was seen last.
+    """Watch until the box is gone, and was at the look before; return what was seen last.
 
     Args:
         rules: What may be done when.
@@ -47,7 +47,8 @@ def watch(
         memory: Of a predecessor, or an empty one.
     """
     looks: list[tuple[float, Snapshot]] = []
-    while memory.state != "gone":
+    was_gone = False
+    while True:
         began_s = parts.clock.passed_s()
         sample = _sample(looks, parts, window_s=window_s, interval_s=interval_s)
         following = observe(memory, sample, rules)
@@ -57,9 +58,11 @@ def watch(
         if following.act is not None:
             _act(following.act, following.forced, parts)
         parts.beat(memory)
-        if memory.state != "gone":
-            parts.clock.sleep(max(0.0, interval_s - (parts.clock.passed_s() - began_s)))
-    return memory
+        # Once may be an empty answer of its provider while the network is down.
+        if was_gone and memory.state == "gone":
+            return memory
+        was_gone = memory.state == "gone"
+        parts.clock.sleep(max(0.0, interval_s - (parts.clock.passed_s() - began_s)))
 
 
 def _sample(
