@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from costplan.box.load import SAME_START_S
 from costplan.box.verdict import judge
 from costplan.errors import CostplanError
 from costplan.watching import Event, Sample, Watch, observe
@@ -13,13 +14,15 @@ if TYPE_CHECKING:
 
     from costplan.box.actions import Clock
     from costplan.records.acting import ActName, BoxState, Outcome
-    from costplan.records.signals import Snapshot, Verdict
+    from costplan.records.signals import ProcessSeen, Snapshot, Verdict
     from costplan.watching import Rules
 
 COMPLETED_WINDOW_S: Final = 120.0
 """Enough once every run says completed, its process is gone and its files are quiet."""
 KEPT_S: Final = 13 * 3_600.0
 """Looks kept: an hour more than the patience of `judge`."""
+MOST_LOOKS: Final = 1_000
+"""More of them, as a short window makes, take longer to judge than the time between two."""
 
 
 class Parts(NamedTuple):
@@ -71,13 +74,33 @@ def _sample(
     box_state = parts.box_state() if parts.box_state is not None else None
     snapshot = parts.look()
     passed_s = parts.clock.passed_s()
-    looks.append((passed_s, snapshot))
-    while looks[0][0] < passed_s - KEPT_S:
-        looks.pop(0)
+    looks.append((passed_s, shared(looks[-1][1], snapshot) if looks else snapshot))
+    looks[:] = [each for each in looks[-MOST_LOOKS:] if each[0] >= passed_s - KEPT_S]
     if box_state in ("stopped", "gone") and snapshot.problem is not None:
         return Sample(parts.clock.now(), passed_s, None, box_state)
     verdict = judged(looks, window_s=window_s, interval_s=interval_s, box_state=box_state)
     return Sample(parts.clock.now(), passed_s, verdict, box_state)
+
+
+def shared(before: Snapshot, after: Snapshot) -> Snapshot:
+    """Return the later look with the earlier one's processes where they are the same.
+
+    A day of looks at some hundred processes would take hundreds of megabytes otherwise.
+    """
+    if before.machine is None or after.machine is None or after.machine.processes is None:
+        return after
+    earlier = {each.pid: each for each in before.machine.processes or ()}
+    found = [_earlier(earlier.get(each.pid), each) for each in after.machine.processes]
+    machine = after.machine.model_copy(update={"processes": tuple(found)})
+    return after.model_copy(update={"machine": machine})
+
+
+def _earlier(earlier: ProcessSeen | None, process: ProcessSeen) -> ProcessSeen:
+    """Return the earlier one where it tells the same; its start is never read twice alike."""
+    if earlier is None or abs(earlier.started_at_s - process.started_at_s) > SAME_START_S:
+        return process
+    same = earlier == process.model_copy(update={"started_at_s": earlier.started_at_s})
+    return earlier if same else process
 
 
 def judged(
