@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import pytest
 from fakecloud import Cloud, cloud
 
 from costplan.box import audit
-from costplan.box.actions import Clock, Means, perform
+from costplan.box.actions import REAL, Clock, Means, perform
 from costplan.errors import InputError, LimitError, UnknownError
 from costplan.ledger import Ledger, open_ledger
 from costplan.records.acting import ActName, BoxState, Order, Outcome
@@ -139,6 +140,13 @@ def test_a_destroy_of_a_stopped_box_never_starts_it(
     market.put("b1", "stopped")
     done = perform(order(market, "destroy"), means(ledger, tmp_path))
     assert (done.result, market.calls) == ("confirmed", ["destroy b1"])
+
+
+def test_time_passes_while_the_watching_machine_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A laptop closed for eight hours: the box billed on, and the deadline came nearer."""
+    seconds = {time.CLOCK_BOOTTIME: 8.0, time.CLOCK_MONOTONIC: 1.0}
+    monkeypatch.setattr(time, "clock_gettime", lambda clock: seconds[clock])
+    assert REAL.passed_s() == 8.0
 
 
 # --- what is not confirmed ----------------------------------------------------------------------

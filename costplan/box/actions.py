@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from costplan.box import audit, commands
+from costplan.box.processes import uptime_s
 from costplan.errors import InputError, LimitError, UnknownError
 from costplan.records.acting import Outcome
 
@@ -40,11 +41,11 @@ class Clock(NamedTuple):
 
     now: Callable[[], datetime]
     passed_s: Callable[[], float]
-    """Seconds that never run back."""
+    """Seconds that never run back and do not stand still while this machine sleeps."""
     sleep: Callable[[float], None]
 
 
-REAL: Final = Clock(lambda: datetime.now(tz=timezone.utc), time.monotonic, time.sleep)
+REAL: Final = Clock(lambda: datetime.now(tz=timezone.utc), uptime_s, time.sleep)
 
 
 class Means(NamedTuple):
