@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
@@ -225,6 +227,47 @@ def test_a_box_that_was_started_again_can_be_stopped_again(
     market.put("b1")
     assert perform(order(market), means(ledger, tmp_path)).called_here
     assert market.calls == ["stop b1", "stop b1"]
+
+
+def test_a_call_that_another_process_is_making_is_never_made_beside_it(
+    market: Cloud, ledger: Ledger, tmp_path: Path
+) -> None:
+    """Its provider is slow, and its follower looked for a second only."""
+    ledger.record_action("b1", "stop", "asked", START)
+    ledger.record_action("b1", "stop", "called", START)
+    script = (
+        "import pathlib, sys, time; from costplan.box import calls\n"
+        "with calls.held(pathlib.Path(sys.argv[1]), 'b1', 'stop') as free:\n"
+        "    print(free, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(ledger.path)], stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"True\n"
+        for _ in range(2):
+            done = perform(order(market), means(ledger, tmp_path))
+            assert (done.result, market.calls) == ("unconfirmed", [])
+            assert "another run is calling now" in done.why
+        other.kill()  # and its lock is gone
+    assert perform(order(market), means(ledger, tmp_path)).result == "unconfirmed"
+    assert perform(order(market), means(ledger, tmp_path)).called_here
+    assert market.calls == ["stop b1"]
+
+
+def test_a_claim_that_another_run_gave_up_is_not_called(
+    market: Cloud, ledger: Ledger, tmp_path: Path
+) -> None:
+    """Two runs, two hooks: one fails, and blocks both."""
+
+    def why_not(_: BoxState) -> list[str]:
+        if events(tmp_path):
+            ledger.record_action("b1", "stop", "released", START)
+        return []
+
+    with pytest.raises(LimitError, match="another run gave up its stop"):
+        perform(order(market), means(ledger, tmp_path, why_not=why_not))
+    assert market.calls == []
 
 
 # --- reasons against, hooks ---------------------------------------------------------------------

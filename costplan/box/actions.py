@@ -12,7 +12,7 @@ import time
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from costplan.box import audit, commands
+from costplan.box import audit, calls, commands, orders
 from costplan.box.processes import uptime_s
 from costplan.errors import InputError, LimitError, UnknownError
 from costplan.records.acting import Outcome
@@ -64,31 +64,6 @@ class Means(NamedTuple):
     """Whether somebody can look at the box; asked where its provider says that it is away."""
 
 
-def check_consent(order: Order) -> None:
-    """Refuse an order whose id was not repeated letter for letter.
-
-    Raises:
-        LimitError: It was not.
-    """
-    if order.consent != order.box:
-        raise LimitError(
-            f"--yes-{order.action} {order.consent} is not --id {order.box}: nothing was called"
-        )
-
-
-def check_commands(order: Order) -> None:
-    """Refuse an order that nobody could carry out.
-
-    Raises:
-        InputError: A command is missing.
-    """
-    if order.call is None or order.state is None:
-        raise InputError(
-            f"--{order.action}-cmd and --state-cmd are needed: one acts, the other confirms",
-            hint=f"for example --{order.action}-cmd 'vastai {order.action} instance {{id}}'",
-        )
-
-
 def read_state(words: Sequence[str], box: str) -> tuple[BoxState | None, str]:
     """Return what the state command says of a box, or None and why not."""
     done = commands.run(commands.filled(words, id=box), timeout_s=STATE_TIMEOUT_S)
@@ -114,8 +89,8 @@ def perform(order: Order, means: Means) -> Outcome:
         UnknownError: The state of the box is not known: nothing was called.
         InputError: There is no command, or nothing can be logged.
     """
-    check_consent(order)
-    check_commands(order)
+    orders.check_consent(order)
+    orders.check_commands(order)
     state = _known_state(order, means)
     if state in WANTED[order.action]:
         return _already(order, means, state)
@@ -134,10 +109,11 @@ def perform(order: Order, means: Means) -> Outcome:
     if state in WANTED[order.action]:
         return _already(order, means, state)
     _check(order, means, state)
-    called_at = means.clock.now()
-    if not means.ledger.record_action(order.box, order.action, "called", called_at).is_new:
-        return _followed(order, means)
-    return _called(order, means, called_at)
+    with calls.held(means.ledger.path, order.box, order.action) as free:
+        called_at = means.clock.now()
+        if free and _claimed(order, means, called_at):
+            return _called(order, means, called_at)
+    return _followed(order, means)
 
 
 def _known_state(order: Order, means: Means) -> BoxState:
@@ -204,6 +180,21 @@ def _hook(order: Order, hook: tuple[str, ...], when: str, result: str) -> comman
     )
 
 
+def _claimed(order: Order, means: Means, at: datetime) -> bool:
+    """Return whether this run may call.
+
+    Raises:
+        LimitError: Another run was blocked since, by a hook or a log that it could not write.
+    """
+    claim = means.ledger.record_action(order.box, order.action, "called", at)
+    if claim.step == "released":
+        raise LimitError(
+            f"another run gave up its {order.action} of {order.box} meanwhile",
+            hint="nothing was called",
+        )
+    return claim.is_new
+
+
 def _called(order: Order, means: Means, called_at: datetime) -> Outcome:
     assert order.call is not None
     arguments = commands.filled(order.call, id=order.box)
@@ -242,14 +233,19 @@ def _followed(order: Order, means: Means) -> Outcome:
         _ended(order, means, "confirmed")
         outcome = _outcome(order, "confirmed", state, f"{order.box} is {state}: called before")
     else:
-        _ended(order, means, "released")
-        why = (
-            f"a call was recorded before and never took effect: {order.box} may still bill "
-            f"{order.usd_per_hour}; the next run calls anew"
-        )
+        why = f"{_given_up(order, means)}: {order.box} may still bill {order.usd_per_hour}".rstrip()
         outcome = _outcome(order, "unconfirmed", None, why)
     _said_after(order, means, outcome)
     return outcome
+
+
+def _given_up(order: Order, means: Means) -> str:
+    """End the claim of a call that never took effect, unless somebody is still calling."""
+    with calls.held(means.ledger.path, order.box, order.action) as free:
+        if not free:
+            return "another run is calling now and has not seen it take effect"
+        _ended(order, means, "released")
+    return "a call was recorded before and never took effect (the next run calls anew)"
 
 
 def _confirmed(order: Order, means: Means, longest_s: float) -> BoxState | None:
