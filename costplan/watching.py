@@ -94,6 +94,8 @@ class Watch(NamedTuple):
     tried_s: float | None = None
     away_s: float = 0.0
     """For how long nobody has used the box, as far as that was seen."""
+    is_off: bool = False
+    """It was stopped, and nobody has seen it running since."""
 
 
 class Next(NamedTuple):
@@ -108,7 +110,7 @@ class Next(NamedTuple):
 def observe(watch: Watch, sample: Sample, rules: Rules) -> Next:
     """Return what follows from a look: the new memory, what to say, and what to do now."""
     state = state_of(sample)
-    watch = _paid(watch, sample, rules)
+    watch = _started(_paid(watch, sample, rules), sample)
     events: list[Event] = []
     if state != watch.state:
         watch, event = _changed(watch, sample, rules, state)
@@ -153,6 +155,13 @@ def _paid(watch: Watch, sample: Sample, rules: Rules) -> Watch:
     return watch._replace(
         last_s=sample.passed_s, spent_usd=watch.spent_usd + rate * hours, idle_usd=idle_usd
     )
+
+
+def _started(watch: Watch, sample: Sample) -> Watch:
+    """Return the memory without the hours away where a stopped box runs: somebody came back."""
+    if watch.is_off and sample.box_state == "running":
+        return watch._replace(is_off=False, away_s=0.0)
+    return watch._replace(is_off=watch.is_off or state_of(sample) == "stopped")
 
 
 def _changed(watch: Watch, sample: Sample, rules: Rules, state: str) -> tuple[Watch, Event]:

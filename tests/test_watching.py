@@ -429,6 +429,31 @@ def test_hours_already_stopped_count_when_the_watch_begins() -> None:
     assert seen.acts[0][0] == pytest.approx((12.45 - 11) * 60, abs=1)
 
 
+@pytest.mark.parametrize("first", ["running", None])
+def test_hours_away_end_when_somebody_starts_the_box(first: BoxState | None) -> None:
+    """Ten minutes on Monday are too short for a verdict, and are no part of the weekend."""
+
+    def states(at_s: float) -> BoxState | None:
+        if not 10 * HOUR <= at_s < 10 * HOUR + 10 * MINUTE:
+            return "stopped"
+        return first if at_s < 10 * HOUR + 5 * MINUTE else "running"
+
+    def each(at_s: float) -> dict[str, Any] | Snapshot:
+        return {} if states(at_s) != "stopped" else blind(at_s)
+
+    seen = watched(24 * HOUR, each, states=states, may=DESTROY, every_s=5 * MINUTE)
+    assert seen.of("destroy-due")[0] == pytest.approx((10 + 12.45) * 60 + 10, abs=5)
+
+
+def test_a_state_that_could_not_be_read_once_ends_no_hours_away() -> None:
+    def states(at_s: float) -> BoxState | None:
+        return None if at_s == 10 * HOUR else "stopped"
+
+    seen = watched(13 * HOUR, blind, states=states, may=DESTROY, every_s=5 * MINUTE)
+    # Five minutes to the look that failed, and five to the next, are not hours away.
+    assert seen.of("destroy-due")[0] == pytest.approx(12.45 * 60 + 10, abs=5)
+
+
 def test_a_heartbeat_comes_every_hour() -> None:
     assert watched(4 * HOUR, quiet).of("heartbeat") == [60, 120, 180, 240]
 
