@@ -429,6 +429,32 @@ def test_no_secret_that_a_state_command_prints_is_shown(
     assert "abcdef" not in str(caught.value).lower()
 
 
+@pytest.mark.parametrize(
+    ("event", "more", "holds"),
+    [
+        ("changed", {"text": "unknown -> busy: run /r: epoch moved 0 s ago"}, False),
+        ("changed", {"text": "idle: everything quiet for 20 min"}, False),
+        ("asked", {"action": "destroy", "state": "running"}, False),
+        ("changed", {"text": "unknown -> stopped: its provider says stopped: busy"}, True),
+        ("changed", {"text": "stopped -> unknown: -> busy: no"}, True),
+        ("asked", {"action": "destroy", "state": "stopped"}, True),
+        ("heartbeat", {"text": "stopped for 1 h"}, True),
+    ],
+)
+def test_a_stop_holds_until_the_box_was_seen_running(
+    event: str, more: dict[str, Any], holds: bool, tmp_path: Path
+) -> None:
+    """Stopped on Friday, at work on Monday, stopped by hand: Friday counts no more."""
+    path = tmp_path / "log.jsonl"
+    assert audit.stopped_at(path, "b1") is None
+    audit.append(path, "confirmed", START, box="b1", action="stop", state="stopped")
+    audit.append(path, event, START + timedelta(hours=1), box="b1", **more)
+    audit.append(path, "changed", START, box="b10", text="busy: other")
+    assert audit.stopped_at(path, "b1") == (START if holds else None)
+    audit.append(path, "confirmed", START + timedelta(hours=2), box="b1", action="stop")
+    assert audit.stopped_at(path, "b1") == START + timedelta(hours=2)
+
+
 def test_a_torn_line_is_left_alone_and_the_next_begins_anew(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     audit.append(path, "one", START, box="b1")

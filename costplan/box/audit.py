@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
 
 from costplan import ledger
 from costplan.box.commands import masked
@@ -13,8 +14,10 @@ from costplan.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
     from pathlib import Path
+
+ANSWERING: Final = ("busy", "idle", "hung", "crashed")
+"""What only a box can be that answers."""
 
 
 def default_path() -> Path:
@@ -73,7 +76,33 @@ def entries(path: Path, box: str) -> Iterator[dict[str, Any]]:
     for line in text.splitlines():
         try:
             entry = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(entry, dict) and entry.get("box") == box:
             yield entry
+
+
+def stopped_at(path: Path, box: str) -> datetime | None:
+    """Return when a box was stopped, by the log; None where it was seen running since."""
+    at: datetime | None = None
+    for entry in entries(path, box):
+        if entry.get("event") == "confirmed" and entry.get("action") == "stop":
+            at = _moment(entry.get("at"))
+        elif _shows_running(entry):
+            at = None
+    return at
+
+
+def _shows_running(entry: dict[str, Any]) -> bool:
+    """Return whether an entry tells of a box that runs: before an action, or seen by a watch."""
+    became = str(entry.get("text")).split(":")[0].rsplit(" -> ")[-1]
+    changed = entry.get("event") == "changed" and became in ANSWERING
+    return changed or (entry.get("event") == "asked" and entry.get("state") == "running")
+
+
+def _moment(text: object) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else None

@@ -156,13 +156,9 @@ def rules_of(what: Watched, window_s: float | None) -> Rules:
 
 
 def stopped_before_h(name: str) -> float:
-    """Return how long ago a stop of this box was confirmed, by the log; 0 where none was."""
-    at: datetime | None = None
-    for entry in audit.entries(audit.default_path(), name):
-        if entry.get("event") == "confirmed" and entry.get("action") == "stop":
-            with contextlib.suppress(KeyError, ValueError, TypeError):
-                at = datetime.fromisoformat(entry["at"])
-    if at is None or at.tzinfo is None:
+    """Return how long ago a stop of this box was confirmed, by the log; 0 where none holds."""
+    at = audit.stopped_at(audit.default_path(), name)
+    if at is None:
         return 0.0
     return max(0.0, (datetime.now(tz=timezone.utc) - at) / timedelta(hours=1))
 
