@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from costplan.records.idle import Absence, Deadline, Elapsed, IdleBox
     from costplan.records.results import Notice
 
+SOON_H: Final = 5 / 60
+"""Nobody is sure of an idle box in less (the shortest window of `costplan.windows`): a plan that
+leaves it on for no longer is a plan to leave it now."""
 FEW, MANY = 10, 20
 CLAMP_FEW: Final = 0.25
 """Fewer than 10 recorded absences: no time below a quarter of its border or above four times."""
@@ -164,7 +167,7 @@ def decided(box: IdleBox, absence: Absence, clocks: Clocks = NO_CLOCKS) -> Decid
     plan = within_balance(plan, options, box.balance_usd)
     tie = None if _expired(options, absence) else near_tie(money, steps)
     now, why = _verdict(money, options, plan, absence, tie)
-    if now.action != plan[0].option.action:  # a near tie: what can be undone
+    if now not in [step.option for step in plan[:2]]:  # a near tie: what can be undone
         plan = (Step(0.0, now),)
     start_by_h = None
     if timely.latest_h and timely.options:
@@ -219,6 +222,8 @@ def _verdict(
         if first.action == "keep" and len(plan) > 1 and plan[1].from_h > 0:
             minutes = plan[1].from_h * 60
             text = f"{minutes:.1f} min" if minutes < 60 else f"{plan[1].from_h:.1f} h"
+            if plan[1].from_h <= SOON_H:
+                return plan[1].option, f"once it has been idle for {text}"
             return first, f"for the first {text}"
         return first, "from now on"
     if tie is not None and not first.undo and tie[0] <= hours <= tie[1]:
@@ -284,7 +289,7 @@ def flips(box: IdleBox, absence: Absence, here: Decided, clocks: Clocks) -> tupl
         then = decided(box.model_copy(update=update), absence, clocks)
         # Of a known absence a border is news only where it rests on a restart that nobody gave.
         borders = absence.hours is None if "restart" not in text else not asked
-        if then.now.action != here.now.action:
+        if then.plan[0].option.action != here.plan[0].option.action:
             found.append(f"{text}: {then.now.action}")
         elif borders and (moved := _moved(here.steps, then.steps)) is not None:
             found.append(f"{text}: {moved}")

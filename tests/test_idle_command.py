@@ -142,7 +142,24 @@ def test_the_first_line_echoes_the_absence_and_the_next_is_the_verdict() -> None
     assert lines[0] == "back in 10 h"
     # 10 x 0.0694444 + 2/60 x 3.4828 = 0.810538
     assert lines[1] == "STOP 10 h away: keep $34.83 | stop $0.81 | destroy $1.00"
-    assert idle(*VAST).stdout.startswith("KEEP ")
+    assert idle(*VAST).stdout.startswith("STOP once it has been idle for 2.0 min: ")
+    assert idle(*VAST, "--waiting", "30").stdout.startswith("KEEP for the first 19.6 min: ")
+
+
+@pytest.mark.parametrize(
+    ("restart", "code"),
+    [
+        # keep up to restart x 3.4828 / 3.4134: 4 min 4.08, 5 min 5.10; nobody watches for less than 5
+        ("4m", 10),
+        ("5m", 12),
+    ],
+)
+def test_a_plan_that_keeps_for_less_than_anyone_watches_is_a_stop(restart: str, code: int) -> None:
+    done = idle(*VAST, "--restart", restart, "--exit-code")
+    assert done.returncode == code
+    body = body_of(*VAST, "--restart", restart)
+    assert [step["action"] for step in body["plan"]] == ["keep", "stop", "destroy"]
+    assert body["guarantee"] == 2
 
 
 def test_the_json_has_the_promised_keys() -> None:

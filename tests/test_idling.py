@@ -456,7 +456,8 @@ def test_every_plan_is_in_order_and_stays_in_no_state_that_has_ended(
     times = [step.from_h for step in advice.plan]
     assert times[0] == 0
     assert times == sorted(set(times))
-    assert advice.plan[0].action == advice.advice
+    soon = [step.action for step in advice.plan if step.from_h <= 5 / 60]
+    assert advice.advice == soon[0] or (soon[0] == "keep" and advice.advice == soon[1])
     until = {option.action: option.until_h for option in advice.options}
     for step, end in zip(advice.plan, [*times[1:], float("inf")], strict=True):
         last = until[step.action]
