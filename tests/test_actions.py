@@ -135,6 +135,18 @@ def test_what_is_so_already_is_not_called(
     assert market.calls == []
 
 
+def test_a_box_that_was_said_to_be_gone_once_can_still_be_destroyed(
+    market: Cloud, ledger: Ledger, tmp_path: Path
+) -> None:
+    """An empty answer of its provider: nobody called, so nothing was destroyed."""
+    market.behave("says:gone")
+    assert perform(order(market, "destroy"), means(ledger, tmp_path)).result == "already"
+    market.behave("obey")
+    done = perform(order(market, "destroy"), means(ledger, tmp_path))
+    assert (done.result, market.calls) == ("confirmed", ["destroy b1"])
+    assert perform(order(market, "destroy"), means(ledger, tmp_path)).result == "already"
+
+
 def test_a_destroy_of_a_stopped_box_never_starts_it(
     market: Cloud, ledger: Ledger, tmp_path: Path
 ) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from costplan.ledger import Ledger
+    from costplan.ledger import Ledger, Step
     from costplan.records.acting import BoxState, Order
 
 CALL_TIMEOUT_S: Final = 300.0
@@ -143,8 +143,9 @@ def _already(order: Order, means: Means, state: BoxState) -> Outcome:
     """Return that there is nothing to do, and close a claim that a crash left open."""
     claim = means.ledger.record_action(order.box, order.action, "asked", means.clock.now())
     was_called = claim.step == "called"
-    if not (claim.step == "confirmed" and order.action == "destroy"):
-        means.ledger.record_action(order.box, order.action, "confirmed", means.clock.now())
+    # What nobody called is not destroyed by us: a state that was wrong once locks nobody out.
+    step: Step = "confirmed" if was_called or order.action == "stop" else "released"
+    means.ledger.record_action(order.box, order.action, step, means.clock.now())
     _log(order, means, "confirmed", state=state, called_here=False)
     why = f"{order.box} is {state}" + (": the call made before took effect" if was_called else
                                        " already: nothing was called")  # fmt: skip
