@@ -17,12 +17,13 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from boxes import counter, log, look
+from boxes import counter, gpu, log, look
 from fakecloud import Cloud, cloud
 
-from costplan.box import audit, heartbeats
+from costplan.box import actions, audit, heartbeats
 from costplan.box.actions import Clock
-from costplan.cli import looks, main, watches
+from costplan.box.gate import Gate
+from costplan.cli import acting, looks, main, watches
 from costplan.ledger import open_ledger
 from costplan.records.signals import Snapshot
 
@@ -353,6 +354,36 @@ def test_a_busy_or_unknown_box_is_never_touched(
         yes = [f"--yes-{action}", "b1", "--run", "x", *more]
         assert run(*act(market, action, *yes)).code == code
     assert market.calls == []
+
+
+@pytest.mark.parametrize("begins", [True, False])
+def test_work_that_begins_while_a_large_copy_is_read_saves_the_box(
+    begins: bool, market: Cloud, copied: Copied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look is made before the copy is read, and reading it takes an hour."""
+    read_s: list[float] = []
+    now = datetime.now(tz=timezone.utc).timestamp() + 1
+    runs = [log(str(copied.runs), newest_at_s=now - 7_200, counters=[counter(5, -9e6, "log")])]
+
+    def each(at_s: float) -> Snapshot:
+        busy = begins and len(read_s) == 2
+        found = look(at_s, runs=runs, gpus=(gpu(util=90 if busy else 0),))
+        assert found.clock is not None
+        clock = found.clock.model_copy(update={"wall_s": now + at_s})
+        return found.model_copy(update={"clock": clock})
+
+    def slow(*_: object, **__: object) -> Gate:
+        read_s.append(seconds())
+        actions.REAL.sleep(3_600)
+        return Gate((), (), 1, 1, None)
+
+    seconds = sees(monkeypatch, each)
+    monkeypatch.setattr(looks, "read_over_ssh", lambda *_: each(seconds()))
+    monkeypatch.setattr(acting, "gate", slow)
+    monkeypatch.setattr(acting, "look_refuses", lambda *_, **__: [])
+    done = destroy(market, *copied.words, "--ssh", "box:/runs")
+    assert (done.code, market.calls) == ((4, []) if begins else (0, ["destroy b1"])), done.err
+    assert len(read_s) == 2
 
 
 @pytest.mark.parametrize("said", ["stopped", "gone"])

@@ -309,6 +309,54 @@ def test_a_reason_that_comes_up_during_the_hook_calls_nothing(
     assert market.calls == []
 
 
+@pytest.mark.parametrize(("reading_s", "again"), [(60.0, 0), (61.0, 1)])
+def test_a_copy_that_took_long_to_read_is_followed_by_one_more_look(
+    reading_s: float, again: int, market: Cloud, ledger: Ledger, tmp_path: Path
+) -> None:
+    """A copy of 500 GB takes an hour, in which somebody may have begun to work."""
+    time, looked = Time(), list[str]()
+
+    def why_not(_: BoxState) -> list[str]:
+        time.sleep(reading_s)
+        return []
+
+    def since(state: BoxState) -> list[str]:
+        looked.append(state)
+        return ["somebody works on it"]
+
+    found = means(ledger, tmp_path, why_not=why_not, time=time)._replace(since=since)
+    if again:
+        with pytest.raises(LimitError, match="somebody works on it"):
+            perform(order(market, "destroy"), found)
+    else:
+        assert perform(order(market, "destroy"), found).result == "confirmed"
+    assert looked == ["running"] * again
+
+
+@pytest.mark.parametrize(
+    ("then", "result"), [("running", "it was stopped and is running now"), ("gone", "")]
+)
+def test_a_box_that_changes_while_its_copy_is_read_is_not_called(
+    then: str, result: str, market: Cloud, ledger: Ledger, tmp_path: Path
+) -> None:
+    time, count = Time(), iter(range(9))
+    market.put("b1", "stopped")
+
+    def why_not(_: BoxState) -> list[str]:
+        time.sleep(3_600)
+        if next(count) == 1:  # at the second check, after which only the call comes
+            market.behave(f"says:{then}")
+        return []
+
+    found = means(ledger, tmp_path, why_not=why_not, time=time)
+    if result:
+        with pytest.raises(LimitError, match=result):
+            perform(order(market, "destroy"), found)
+    else:
+        assert perform(order(market, "destroy"), found).result == "already"
+    assert market.calls == []
+
+
 @pytest.mark.parametrize(
     ("hook", "why"), [("exit 3", "ended with 3"), ("sleep 30", "did not end within 0.2 s")]
 )

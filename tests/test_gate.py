@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costplan.box import copies, folders, signals, wording
-from costplan.box.gate import Gate, gate
+from costplan.box.gate import Gate, gate, look_refuses
 from costplan.errors import InputError
 from costplan.records.copies import Left, Skipped
 from costplan.records.signals import Clock, FileSeen, Snapshot
@@ -455,6 +455,33 @@ def test_what_was_seen_of_a_stopped_box_counts_all_the_same(far: Asked) -> None:
     asked = far._replace(box_running=False)
     assert "later than the manifest" in asked.run(newest_at_s=MADE_S + 1).refusals()
     assert "cannot be read: torn" in asked.run(problem="torn").refusals()
+
+
+@pytest.mark.parametrize(("newer_s", "passes"), [(-1.0, True), (0.0, True), (1.0, False)])
+def test_an_old_look_at_a_stopped_box_refuses_what_is_newer_than_the_manifest(
+    newer_s: float, passes: bool, far: Asked
+) -> None:
+    newest = far.run(newest_at_s=MADE_S + newer_s).snapshot
+    assert newest is not None
+    clock = newest.model_copy(update={"clock": Clock(wall_s=LOOKED_S - 86_400, uptime_s=1)})
+    asked = far._replace(snapshot=None, box_running=False)
+    answer = gate(
+        asked.copy, asked.copied_to, **dict(list(asked._asdict().items())[2:]), last_look=clock
+    )
+    assert answer.passes is passes
+    assert ("its newest file is of" in str(answer.refusals)) is not passes
+
+
+@pytest.mark.parametrize(("newer_s", "count"), [(0.0, 0), (1.0, 1)])
+def test_a_look_after_the_copy_was_read_refuses_what_is_newer(
+    newer_s: float, count: int, far: Asked
+) -> None:
+    look = far.run(newest_at_s=MADE_S + newer_s).snapshot
+    assert look is not None
+    assert far.copy is not None
+    assert len(look_refuses(far.copy, look, looked_here=False, now=NOW)) == count
+    far.copy.unlink()
+    assert "does not exist" in look_refuses(far.copy, look, looked_here=False, now=NOW)[0]
 
 
 def test_a_look_without_a_time_is_a_refusal(far: Asked) -> None:

@@ -30,6 +30,8 @@ FIRST_WAIT_S: Final = 1.0
 LONGEST_WAIT_S: Final = 10.0
 REFUSED_S: Final = 10.0
 """A call that failed may still have been taken: so long the state is read all the same."""
+SOON_S: Final = 60.0
+"""What was checked longer ago than this is looked at once more before a call."""
 MOST_REASONS: Final = 10
 AWAY: Final = ("stopped", "gone")
 WANTED: Final[dict[str, tuple[BoxState, ...]]] = {"stop": ("stopped", "gone"), "destroy": ("gone",)}
@@ -60,6 +62,8 @@ class Means(NamedTuple):
     evidence: dict[str, Any]
     forced: bool = False
     """By a spending cap: a stop that a failing before-hook does not hold up."""
+    since: Callable[[BoxState], list[str]] = lambda _: []
+    """Reasons that a quick look shows, where the copy took long to read and somebody may work."""
     answers: Callable[[], bool] = lambda: False
     """Whether somebody can look at the box; asked where its provider says that it is away."""
 
@@ -94,7 +98,7 @@ def perform(order: Order, means: Means) -> Outcome:
     state = _known_state(order, means)
     if state in WANTED[order.action]:
         return _already(order, means, state)
-    _check(order, means, state)
+    _check(order, means, means.why_not(state))
     claim = means.ledger.record_action(order.box, order.action, "asked", means.clock.now())
     if claim.step == "confirmed":
         raise UnknownError(
@@ -105,10 +109,9 @@ def perform(order: Order, means: Means) -> Outcome:
         return _followed(order, means)
     _log(order, means, "asked", state=state, evidence=means.evidence)
     _before(order, means)
-    state = _known_state(order, means)
+    state = _last_checked(order, means)
     if state in WANTED[order.action]:
         return _already(order, means, state)
-    _check(order, means, state)
     with calls.held(means.ledger.path, order.box, order.action) as free:
         called_at = means.clock.now()
         if free and _claimed(order, means, called_at):
@@ -128,8 +131,28 @@ def _known_state(order: Order, means: Means) -> BoxState:
     raise UnknownError(f"the state of {order.box} is not known: {why}", hint="nothing was called")
 
 
-def _check(order: Order, means: Means, state: BoxState) -> None:
-    reasons = means.why_not(state)
+def _last_checked(order: Order, means: Means) -> BoxState:
+    """Return the state of the box right before the call; one that is wanted needs no reasons.
+
+    Raises:
+        LimitError: Something speaks against the call, or changed while the copy was read.
+        UnknownError: The state of the box is not known: nothing was called.
+    """
+    began_s = means.clock.passed_s()
+    state = _known_state(order, means)
+    if state in WANTED[order.action]:
+        return state
+    _check(order, means, means.why_not(state))
+    if means.clock.passed_s() - began_s <= SOON_S:
+        return state
+    now = _known_state(order, means)
+    if now not in WANTED[order.action]:
+        changed = [f"it was {state} and is {now} now"] if now != state else []
+        _check(order, means, changed or means.since(state))
+    return now
+
+
+def _check(order: Order, means: Means, reasons: list[str]) -> None:
     if not reasons:
         return
     _log(order, means, "refused", reasons=reasons)
@@ -285,14 +308,9 @@ def _said_after(order: Order, means: Means, outcome: Outcome) -> None:
 
 def _outcome(order: Order, result: Any, state: BoxState | None, why: str) -> Outcome:
     return Outcome(
-        action=order.action, box=order.box, result=result, command=command_of(order),
+        action=order.action, box=order.box, result=result, command=orders.command_of(order),
         state=state, why=why,
     )  # fmt: skip
-
-
-def command_of(order: Order) -> str:
-    """Return the command as it would be typed."""
-    return "" if order.call is None else commands.shown(commands.filled(order.call, id=order.box))
 
 
 def _log(order: Order, means: Means, event: str, **more: Any) -> None:

@@ -271,6 +271,17 @@ def _of_the_box(asked: _Asked, *, original: bool) -> _Said:
     return _Said([*refusals, f"{text}: give --run or --ssh"], [])
 
 
+def look_refuses(copy: Path, look: Snapshot, *, looked_here: bool, now: datetime) -> list[str]:
+    """Return what a later look shows that the manifest, whose copy was verified, does not hold."""
+
+    def reasons() -> list[str]:
+        shown = _resolved(look) if looked_here else look
+        return since.reasons(copies.read(copy), shown, now=now)
+
+    found, why = _tried(reasons)
+    return [*why, *(found or [])]
+
+
 def _unwitnessed(manifest: Manifest, look: Snapshot) -> list[str]:
     files = since.unwitnessed(manifest, look)
     if not files:

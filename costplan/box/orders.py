@@ -1,9 +1,10 @@
-"""What an order must hold before anything is done for it."""
+"""What an order must hold before anything is done for it, and how it is shown."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from costplan.box import commands
 from costplan.errors import InputError, LimitError
 
 if TYPE_CHECKING:
@@ -33,3 +34,8 @@ def check_commands(order: Order) -> None:
             f"--{order.action}-cmd and --state-cmd are needed: one acts, the other confirms",
             hint=f"for example --{order.action}-cmd 'vastai {order.action} instance {{id}}'",
         )
+
+
+def command_of(order: Order) -> str:
+    """Return the command as it would be typed."""
+    return "" if order.call is None else commands.shown(commands.filled(order.call, id=order.box))

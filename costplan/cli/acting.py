@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Final
 
-from costplan.box import actions, audit, commands, gpus
-from costplan.box.gate import gate
+from costplan.box import actions, audit, commands, gpus, orders
+from costplan.box.gate import gate, look_refuses
 from costplan.cli import act_asked, looks
 from costplan.cli.meter import meter
 from costplan.cli.streams import talk
@@ -95,6 +95,13 @@ def performed(
             looked_here=bool(runs), running=state == "running", tell=len(told) == 1,
         )  # fmt: skip
 
+    def since(state: BoxState) -> list[str]:
+        if not (runs or ssh) or state != "running" or forced:
+            return []
+        found = looks.seen(runs, ssh)
+        _refuse_unless_idle(found)
+        return later_work(order.action, asked, found.snapshot, looked_here=bool(runs))
+
     with open_ledger() as ledger:
         means = actions.Means(
             ledger=ledger,
@@ -104,6 +111,7 @@ def performed(
             tell=lambda text: talk(f"note: {text}\n"),
             evidence={"advice": advice.advice, "why": advice.why, "looked": bool(runs or ssh)},
             forced=forced,
+            since=since,
             answers=lambda: _answers(runs, ssh),
         )
         return actions.perform(order, means)
@@ -111,7 +119,7 @@ def performed(
 
 def shown(order: Order, asked: ActAsked) -> Outcome:
     """Return the command, not run, with what would refuse it."""
-    command = actions.command_of(order)
+    command = orders.command_of(order)
     if order.call is None:
         why = f"no --{order.action}-cmd was given: there is nothing to run"
     else:
@@ -174,6 +182,16 @@ def copy_reasons(
     if tell:
         talk("".join(f"note: {visible(note)}\n" for note in found.notes))
     return list(found.refusals)
+
+
+def later_work(
+    action: ActName, asked: ActAsked, snapshot: Snapshot, *, looked_here: bool
+) -> list[str]:
+    """Return what a look shows that the copy, checked before it, cannot hold."""
+    copy = act_asked.path(asked.copy)
+    if action != "destroy" or copy is None:
+        return []
+    return look_refuses(copy, snapshot, looked_here=looked_here, now=datetime.now(tz=timezone.utc))
 
 
 def copy_gate(

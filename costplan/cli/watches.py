@@ -13,8 +13,8 @@ import typer
 
 from costplan import __version__
 from costplan.box import audit, commands, heartbeats, watcher
-from costplan.box.actions import REAL, command_of, read_state
-from costplan.box.orders import check_commands
+from costplan.box.actions import REAL, read_state
+from costplan.box.orders import check_commands, command_of
 from costplan.cli import act_asked, acting, looks
 from costplan.cli.streams import talk, write
 from costplan.errors import CostplanError, InputError
