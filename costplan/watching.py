@@ -30,7 +30,7 @@ SETTLED: Final = ("idle", "crashed")
 Due = Literal["stop", "destroy", "start"]
 Kind = Literal[
     "began", "changed", "stop-due", "destroy-due", "start-due", "hung", "unknown", "cap",
-    "heartbeat", "acted", "refused",
+    "heartbeat", "acted", "refused", "ended",
 ]  # fmt: skip
 DUE: Final[dict[Due, Kind]] = {
     "stop": "stop-due", "destroy": "destroy-due", "start": "start-due",

@@ -455,7 +455,8 @@ def test_a_watch_says_its_rules_then_what_changes_and_ends_with_the_box(
     assert any(
         text.startswith("stop due: idle, 20 min without work, $1.16 spent") for text in texts
     )
-    assert texts[-1].endswith("gone: its provider says gone")
+    assert texts[-2].endswith("gone: its provider says gone")
+    assert texts[-1] == "the watch has ended"
     assert market.calls == []
     assert "stop due" in (tmp_path / "notes").read_text()
     assert heartbeats.read(heartbeats.place("b1")) is None  # it ended by itself
@@ -604,3 +605,50 @@ def test_a_watch_that_is_told_to_end_leaves_no_sign_of_life(market: Cloud, tmp_p
     watcher.terminate()
     assert watcher.wait(10) == 143
     assert not place.exists()
+
+
+# --- what is said before a yes ------------------------------------------------------------------
+
+
+def test_a_command_that_names_no_box_is_told_whether_it_is_run_or_not(market: Cloud) -> None:
+    told = "has neither {id} nor b1: it acts on what it names"
+    words = [*BOX, "--act", "stop", "--id", "b1", "--state-cmd", market.command("state")]
+    for name, is_told in (("b1", False), ("{id}", False), ("b10", True), ("x-b1", True)):
+        call = ["--stop-cmd", f"'{market.root / 'cloud'}' stop {name}"]
+        for more in ([], ["--yes-stop", "b1"]):
+            assert (told in run(*words, *call, *more, "--confirm-within", "1s").err) is is_told
+
+
+def test_an_action_against_the_advice_is_told(market: Cloud) -> None:
+    assert "the advice was stop, not destroy" in run(*act(market, "destroy"), "--back-in", "3h").err
+    assert "the advice was" not in run(*act(market, "stop"), "--back-in", "3h").err
+    assert "the advice was destroy, not stop" in run(*act(market, "stop"), "--back-in", "9d").err
+
+
+def test_a_dry_run_says_what_a_yes_still_wants(market: Cloud, copied: Copied) -> None:
+    words = [*BOX, "--act", "stop", "--id", "b1", "--stop-cmd", market.command("stop")]
+    assert "runs it, with a --state-cmd that says whether it took effect" in run(*words).out
+    done = run(*act(market, "destroy", *copied.words))
+    assert "the copy holds: 1 files, " in done.out
+    assert "lies on the same disk as" in done.err
+
+
+def test_on_a_rented_box_a_copy_on_its_own_disk_is_refused_without_any_gpu(
+    market: Cloud, copied: Copied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUNPOD_POD_ID", "b1")
+    done = destroy(market, *copied.words)
+    assert (done.code, market.calls) == (4, [])
+    assert "it goes with the box" in done.err
+
+
+def test_a_watch_that_was_killed_a_moment_ago_is_told_too(
+    market: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = datetime.now(tz=timezone.utc)
+    heartbeats.write(
+        heartbeats.Beat("b1", now, now - timedelta(seconds=40), 60.0, "busy", Decimal(1))
+    )
+    sees(monkeypatch, until(market, 600))
+    first = run(*watch(market)).out.splitlines()[0]
+    assert "a watcher of b1 did not end by itself: its last sign is 40 s old" in first

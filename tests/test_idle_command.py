@@ -149,7 +149,7 @@ def test_the_first_line_echoes_the_absence_and_the_next_is_the_verdict() -> None
 @pytest.mark.parametrize(
     ("restart", "code"),
     [
-        # keep up to restart x 3.4828 / 3.4134: 4 min 4.08, 5 min 5.10; nobody watches for less than 5
+        # keep up to restart x 3.4828 / 3.4134: 4.08 and 5.10 min; nobody watches for less than 5
         ("4m", 10),
         ("5m", 12),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Final
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from costplan.records.signals import Snapshot
 
 MAY: Final = ("idle", "crashed")
+RENTED: Final = {"RUNPOD_POD_ID", "CONTAINER_API_KEY", "VAST_CONTAINERLABEL"}
+"""What rented boxes tell their programs of themselves, also those without a GPU."""
 
 
 def acted(
@@ -44,6 +48,7 @@ def acted(
     (action,) = act_asked.actions(asked)
     box = answered.box
     order = act_asked.order(asked, action, provider=provider, usd_per_hour=box.usd_per_hour)
+    talk("".join(f"note: {text}\n" for text in remarks(order, answered.advice)))
     if order.consent is None:
         return shown(order, asked)
     window_s = act_asked.window_s(asked.window, default_window_s(box))
@@ -119,16 +124,51 @@ def performed(
 
 def shown(order: Order, asked: ActAsked) -> Outcome:
     """Return the command, not run, with what would refuse it."""
-    command = orders.command_of(order)
-    if order.call is None:
-        why = f"no --{order.action}-cmd was given: there is nothing to run"
-    else:
-        why = f"not run: --yes-{order.action} {order.box} runs it"
+    why = _next(order)
     if order.action == "destroy":
-        found = copy_gate(asked, None, looked_here=False, running=False)
+        found = copy_gate(asked, None, looked_here=False, running=True)
         if found.refusals:
-            why += f"; it would be refused: {'; '.join(found.refusals[:3])}"
-    return Outcome(action=order.action, box=order.box, result="shown", command=command, why=why)
+            why += f"; it would be refused: {visible('; '.join(found.refusals[:3]))}"
+        else:
+            why += f"; the copy holds: {found.verified_files} files, {found.verified_bytes} bytes"
+        talk("".join(f"note: {visible(note)}\n" for note in found.notes))
+    return Outcome(
+        action=order.action,
+        box=order.box,
+        result="shown",
+        command=orders.command_of(order),
+        why=why,
+    )
+
+
+def _next(order: Order) -> str:
+    """Return what is still wanted before the command is run."""
+    if order.call is None:
+        return f"no --{order.action}-cmd was given: there is nothing to run"
+    if order.state is None:
+        return (
+            f"not run: --yes-{order.action} {order.box} runs it, with a --state-cmd that says "
+            "whether it took effect"
+        )
+    return f"not run: --yes-{order.action} {order.box} runs it"
+
+
+def remarks(order: Order, advice: Advice) -> list[str]:
+    """Return what a person should know who says yes: whose box, and against which advice."""
+    found = []
+    if order.call is not None and not any(_names(word, order.box) for word in order.call):
+        found.append(
+            f"--{order.action}-cmd has neither {{id}} nor {order.box}: it acts on what it names"
+        )
+    wanted = next((o for o in advice.options if o.action == advice.advice), None)
+    destroys = wanted is not None and not wanted.undo
+    if (order.action == "destroy") != destroys or advice.advice == "keep":
+        found.append(f"the advice was {advice.advice.replace('-', ' ')}, not {order.action}")
+    return found
+
+
+def _names(word: str, box: str) -> bool:
+    return "{id}" in word or re.search(rf"(?<![\w-]){re.escape(box)}(?![\w-])", word) is not None
 
 
 def _answers(runs: Sequence[str], ssh: str | None) -> bool:
@@ -208,7 +248,7 @@ def copy_gate(
             box_running=running,
             now=datetime.now(tz=timezone.utc),
             leave_behind=asked.leave_behind,
-            gpu_here=gpus.present(),
+            gpu_here=gpus.present() or bool(RENTED & set(os.environ)),
             last_look=last_look,
             progress=progress,
         )

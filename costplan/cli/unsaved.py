@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 def unsaved(asked: ActAsked, snapshot: Snapshot, *, here: bool) -> tuple[str, ...] | None:
     """Return what no verified copy holds of the runs that were looked at; None where none was."""
-    if not snapshot.runs:
-        return None
+    if not snapshot.runs or asked.yes_destroy is not None:
+        return None  # a destroy that was said yes to reads the whole copy twice itself
     if asked.copy is not None and asked.copied_to is not None:
         found = copy_gate(asked, snapshot, looked_here=here, running=True)
         return tuple(first(found.refusals))

@@ -15,6 +15,7 @@ from costplan import __version__
 from costplan.box import audit, commands, heartbeats, watcher
 from costplan.box.actions import REAL, read_state
 from costplan.box.orders import check_commands, command_of
+from costplan.box.timeline import span
 from costplan.cli import act_asked, acting, looks
 from costplan.cli.streams import talk, write
 from costplan.errors import CostplanError, InputError
@@ -93,7 +94,7 @@ def watched(
     every_s = looks.interval_s(window_s or usual_s)
     now = datetime.now(tz=timezone.utc)
     memory = remembered(what, now)
-    for line in [*predecessors(now), *in_force(rules, force_of(what), every_s=every_s)]:
+    for line in [*predecessors(name, now), *in_force(rules, force_of(what), every_s=every_s)]:
         tell(what, Event("began", line))
     parts = watcher.Parts(
         look=look,
@@ -117,7 +118,8 @@ def watched(
         watcher.watch(rules, parts, window_s=window_s or usual_s, interval_s=every_s, memory=memory)
     finally:
         heartbeats.end(name)
-        _logged(what, "watch-ended", "")
+        with contextlib.suppress(InputError, typer.Exit):
+            tell(what, Event("ended", "the watch has ended"))
 
 
 def _end(*_: object) -> None:
@@ -181,9 +183,17 @@ def remembered(what: Watched, now: datetime) -> Watch:
     )
 
 
-def predecessors(now: datetime) -> list[str]:
-    """Return which watchers have died, each in one line."""
-    return [heartbeats.death(beat, now.astimezone()) for beat in heartbeats.left(now)]
+def predecessors(name: str, now: datetime) -> list[str]:
+    """Return which watchers have died, each in one line, and one of this box that may live."""
+    lines = [heartbeats.death(beat, now.astimezone()) for beat in heartbeats.left(now)]
+    mine = heartbeats.read(heartbeats.place(name))
+    if mine is not None and not heartbeats.is_dead(mine, now):
+        ago = span(max(0.0, (now - mine.last_at).total_seconds()))
+        lines.insert(
+            0, f"a watcher of {name} did not end by itself: its last sign is {ago} old; it has "
+               "died, or watches beside this one",
+        )  # fmt: skip
+    return lines
 
 
 def force_of(what: Watched) -> Force:

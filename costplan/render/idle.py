@@ -91,7 +91,8 @@ def _borders(advice: Advice) -> str:
     if on and math.isinf(advice.keep_until_h):
         return "  keeping it on is cheapest however long you are away"
     parts = [f"keep only up to {span(advice.keep_until_h)} away"] if on else []
-    if destroy is not None:
+    past_h = advice.so_far.hours if advice.so_far is not None else math.inf
+    if destroy is not None and (on or advice.advice != "destroy" or destroy <= past_h):
         parts.append(f"destroy is cheapest from {span(destroy)}")
     if advice.near_tie_h is not None:
         low, high = advice.near_tie_h
