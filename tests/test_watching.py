@@ -314,6 +314,24 @@ def test_a_completed_run_whose_process_lives_is_busy_for_as_long_as_it_lives() -
     assert watched(25 * MINUTE, uploads, may=BOTH).acts == []
 
 
+@pytest.mark.parametrize(
+    ("at_h", "minute"),
+    [(0.0, 28), (0.25, 41)],  # 26 + 2, the window of a completed run; 26 + 15
+)
+def test_quiet_begins_when_the_process_of_a_completed_run_is_gone(
+    at_h: float, minute: float
+) -> None:
+    """The machine is quiet all along; the process, which may upload, ends in minute 26."""
+
+    def ends(at_s: float) -> dict[str, Any]:
+        living = (INIT, process(TRAINER)) if at_s < 26 * MINUTE else (INIT,)
+        return completed(at_s) | {"processes": living}
+
+    plan = (PlanStep(from_h=0.0, action="keep"), PlanStep(from_h=at_h, action="destroy"))
+    seen = watched(HOUR, ends, plan=plan[at_h == 0 :], may=DESTROY)
+    assert seen.acts[0] == (minute, "destroy", False)
+
+
 def test_a_completed_run_that_names_no_process_waits_for_the_whole_window() -> None:
     def unnamed(_: float) -> dict[str, Any]:
         done = run(state="completed", kind="huggingface", names_process=False, pid=None,

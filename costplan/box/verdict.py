@@ -78,7 +78,9 @@ def judge(
     if not line.looks:
         return unread(line.broken or "the box could not be read")
     runs = tuple(progress(run, line, window_s=window_s) for run in line.looks[-1].runs)
-    case = Case(line, runs, load(line), window_s)
+    work = load(line)
+    work = work._replace(quiet_s=min(work.quiet_s, without_process_s(runs, line)))
+    case = Case(line, runs, work, window_s)
     state, why = disagreement(provider_state) or decided(case)
     quiet_s = case.work.quiet_s
     return Verdict(
@@ -92,6 +94,15 @@ def judge(
         quiet_s=quiet_s,
         filling=state == "unknown" and provider_state in (None, "running") and lacks_time(case),
     )
+
+
+def without_process_s(runs: Sequence[Progress], line: Timeline) -> float:
+    """Return for how long the process of every run that lost one has been gone.
+
+    One that ends its run on a quiet machine was work until then.
+    """
+    lost = [each.gone_looks for each in runs if 0 < each.gone_looks < len(line.looks)]
+    return line.age_s(line.looks[-min(lost)]) if lost else math.inf
 
 
 def lacks_time(case: Case) -> bool:
