@@ -63,6 +63,8 @@ class Stage:
         self, arguments: Sequence[str], *, timeout_s: float, given: str = "",
         variables: Mapping[str, str] | None = None,
     ) -> Done:  # fmt: skip
+        if arguments[1] == "before":
+            assert self.world.said not in actions.WANTED[str(self.seen.act)]
         if arguments[1] in LOW:
             assert self.unlawful(arguments[1]) == [], (self.world.nature, vars(self))
         return self.world.run(arguments, timeout_s=timeout_s, given=given, variables=variables)
@@ -85,11 +87,15 @@ class Stage:
         self.tally[f"seen {now.state}"] += 1
         if sample.box_state in ("stopped", "gone") and sample.verdict is not None:
             self.tally["away and answers"] += 1
+            assert following.act is None or following.forced
+        elif self.must_be_idle(sample.passed_s):
+            assert now.state == "idle"
         return following
 
     def perform(self, order: Order, means: actions.Means) -> Outcome:
         """Carry an order out, and keep what was asked before."""
         self.asks, self.answers = [], []
+        self.world.hook_ended_well = False
 
         def why_not(state: BoxState) -> list[str]:
             self.asks.append((state, False))
@@ -118,6 +124,13 @@ class Stage:
 
         return call
 
+    def must_be_idle(self, at_s: float) -> bool:
+        """Return whether everything was seen quiet for the window, and no clock was ever off."""
+        world = self.world
+        if world.line_s is None or not world.is_readable or world.box_off_s:
+            return False
+        return world.scene()[1] == "quiet" and at_s - world.line_s > world.nature.window_s + 1e-6
+
     # --- the laws -------------------------------------------------------------------------------
 
     def claims(self, action: str) -> list[tuple[int | None, int | None]]:
@@ -135,7 +148,7 @@ class Stage:
         said = world.said if world.said is not None or not seen.forced else "running"
         asked = self.asks if not seen.forced else [(said, passed) for _, passed in self.asks]
         broken = {
-            "no consent": verb not in world.nature.rules.may,
+            "no consent": verb not in world.nature.rules.may or not world.nature.is_yes_right,
             "not what the watch wants": verb != seen.act,
             "state unknown": said is None,
             "is so already": said in actions.WANTED[verb],
@@ -163,6 +176,7 @@ class Stage:
         return {
             "not settled": seen.state not in SETTLED,
             "not read to the end": seen.state == "idle" and not world.is_readable,
+            "the hook failed": not world.hook_ended_well,
             "at work": said == "running" and scene in ACTIVE,
             "not looked at twice": len(looked) != sum(s == "running" for s, _ in self.asks)
             or not all(looked),
@@ -173,17 +187,21 @@ class Stage:
 
     def claimed_wrongly(self, verb: str) -> dict[str, bool]:
         """Return which laws of the claim are broken."""
-        calls = [(at_s, went) for at_s, each, went in self.world.calls if each == verb]
-        claims = self.claims(verb)
-        given_up = len(claims) > 1 and claims[-2][0] is None
-        wait_s = CONFIRM_S if calls and calls[-1][1] else REFUSED_S
-        soon = bool(calls) and self.world.passed_s - calls[-1][0] < wait_s
+        calls, claims = [call for call in self.world.calls if call[1] == verb], self.claims(verb)
         return {
             "no claim of its own": len(claims) <= len(calls),
             "claimed twice": sum(claim == (None, None) for claim in claims) != 1,
-            "not looked after": given_up and soon,
             "destroyed before": verb == "destroy" and any(done for done, _ in claims),
         }
+
+    def is_given_up_late(self, action: str) -> bool:
+        """Return whether a call was looked after for long enough before its claim is given up."""
+        calls = [call for call in self.world.calls if call[1] == action]
+        claims = self.claims(action)
+        if not calls or not claims or claims[-1] != (None, None):
+            return True  # it was never called
+        at_s, _, went_well = calls[-1]
+        return self.world.passed_s - at_s >= (CONFIRM_S if went_well else REFUSED_S)
 
     def is_beyond_the_cap(self) -> bool:
         """Return whether more was billed than the cap and one interval allow."""

@@ -63,6 +63,8 @@ class Nature(NamedTuple):
     """When somebody starts a stopped box again."""
     is_blind: bool
     """No look ever sees anything."""
+    is_yes_right: bool
+    """The id was repeated letter for letter."""
 
 
 class World:
@@ -80,7 +82,8 @@ class World:
         self.kills = list(nature.kills)
         self.steps = 0
         self.line_s: float | None = None
-        """Since when every look of the watch was readable, and quiet but for the first."""
+        """Since when every look of the watch was readable and quiet."""
+        self.hook_ended_well = False
         self.is_readable = False
         """Whether the last look of the watch could be read to its end."""
         self.used_s = 0.0
@@ -155,20 +158,23 @@ class World:
         apart_s = self.passed_s - self.looked_s
         usual_s = min(2 * self.nature.interval_s, 300.0)
         self.is_readable = self.state == "running" and fault in (None, *BREAKS)
-        if not self.is_readable and fault != "unread":
+        is_active = self.state == "running" and self.scene()[1] in ACTIVE
+        if is_active or not (self.is_readable or fault == "unread"):
             self.line_s = None
-        elif self.scene()[1] in ACTIVE:
-            self.line_s = self.passed_s
-            self.used_s = self.passed_s if fault is None else self.used_s
         elif self.line_s is None or fault in BREAKS or apart_s > usual_s:
             self.line_s = self.passed_s
+        if is_active and fault is None:
+            self.used_s = self.passed_s
         self.looked_s = self.passed_s
         return found
 
     def quick_look(self) -> Snapshot:
         """Return what is seen just before a call."""
         self.step()
-        return self._seen(self._fault())
+        fault = self._fault()
+        if fault in BREAKS:
+            self.line_s = None
+        return self._seen(fault)
 
     def _fault(self) -> str | None:
         if self.nature.is_blind:
@@ -251,9 +257,11 @@ class World:
 
     def _hook(self, verb: str) -> Done:
         self.passes(self.chance.uniform(0, 60))
+        self.said = None  # what was known before the hook may be so no more
         if self.chance.random() < 0.2:
             self.copy = self.chance.choice(["missing", "stale", "valid"])
-        if self.chance.random() < self.nature.hook_works:
+        self.hook_ended_well = self.chance.random() < self.nature.hook_works
+        if self.hook_ended_well:
             return Done(0, "", "")
         self.tally[f"hook fails: {verb}"] += 1
         return Done(1, "", "hook ended with 1")
@@ -281,5 +289,7 @@ def shows(scene: str, since_s: float, at_s: float) -> dict[str, Any]:
         "crashed": {"runs": (run(counters=still),)},
         "finishing": {"runs": (run(counters=still, state="completed"),), "processes": living},
         "completed": {"runs": (run(counters=still, state="completed"),)},
+        "unnamed": {"runs": (run(counters=still, state="completed", kind="huggingface",
+                                 names_process=False, pid=None),)},
     }  # fmt: skip
     return quiet | more[scene]

@@ -32,7 +32,7 @@ from simulated import (
 from costplan import idling
 from costplan.idling import advise
 from costplan.records.idle import Absence, Advice, IdleBox
-from costplan.watching import UNKNOWN_TELL_S, Next, Rules, Sample, Watch, observe
+from costplan.watching import Next, Rules, Sample, Watch, observe
 
 MANY: Final = 100_000
 FEW: Final = 300
@@ -144,7 +144,7 @@ def told(hand: Hand, sample: Sample, following: Next, before: Hand) -> list[str]
     kinds = {event.kind for event in following.events}
     since_s = sample.passed_s - hand.since_s
     was_s = before.at_s - hand.since_s if before.state == hand.state else -1.0
-    late = hand.state == "unknown" and since_s >= UNKNOWN_TELL_S > was_s
+    late = hand.state == "unknown" and since_s >= 1_800 > was_s  # half an hour
     return [
         *(["changed"] if hand.state != before.state and "changed" not in kinds else []),
         *(["hung"] if hand.state == "hung" != before.state and "hung" not in kinds else []),

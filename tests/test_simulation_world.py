@@ -25,11 +25,13 @@ from costplan.watching import Event, Rules, Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
     from pathlib import Path
 
 MANY: Final = 2_000
 FEW: Final = 25
 SEEN: Final = looks.seen
+RECORD: Final = ledger.Ledger.record_action
 HAPPENED: Final = (
     "gap", "clock of the watcher", "state fails", "state unknown", "lie", "away and answers",
     "killed", "hook fails: before", "hook fails: after", "copy valid", "copy missing", "copy stale",
@@ -40,6 +42,9 @@ HAPPENED: Final = (
     "told acted", "told refused", "blind and stopped by the cap",
 )  # fmt: skip
 """What must have occurred some hundred times: else the laws were never tried."""
+ENDS: Final = (
+    "quiet", "quiet", "completed", "completed", "unnamed", "crashed", "hung", "finishing",
+)  # fmt: skip
 ADVICE: Final = advise(IdleBox(usd_per_hour=Decimal(1), setup_minutes=5), Absence())
 
 
@@ -74,6 +79,7 @@ def some_nature(chance: Random) -> Nature:
         else tuple(chance.randrange(1, 60) for _ in range(chance.choice([0, 1, 4]))),
         back_s=end_s * chance.random() if not is_blind and chance.random() < 0.6 else math.inf,
         is_blind=is_blind,
+        is_yes_right=is_blind or chance.random() < 0.95,
     )
 
 
@@ -82,7 +88,10 @@ def some_scenes(chance: Random, end_s: float) -> tuple[tuple[float, str], ...]:
     found, at_s = [], 0.0
     for scene in ("work", "ends", "work", "ends"):
         if scene == "ends":
-            scene = chance.choice(["quiet", "quiet", "completed", "crashed", "hung", "finishing"])
+            scene = chance.choice(ENDS)
+        if scene == "completed":  # its process lives on for a while, to upload
+            found.append((at_s, "finishing"))
+            at_s += end_s * chance.choice([0.0, 0.1])
         found.append((at_s, scene))
         shares = (0.05, 0.1) if scene == "work" else (0.2, 0.5, 1.0)
         at_s += end_s * chance.choice(shares)
@@ -96,10 +105,11 @@ def parts(stage: Stage) -> watcher.Parts:
     """Return what the watcher works with: all but the world is the product's own."""
     world, rules = stage.world, stage.world.nature.rules
     state = ("cloud", "state", "{id}")
+    yes = world.box if world.nature.is_yes_right else world.box[:-1]
 
     def act(action: ActName, forced: bool) -> Outcome:
         order = Order(
-            action=action, box=world.box, consent=world.box if action in rules.may else None,
+            action=action, box=world.box, consent=yes if action in rules.may else None,
             call=("cloud", action, "{id}"), state=state, before=("cloud", "before", "{id}"),
             after=("cloud", "after", "{id}"), confirm_s=CONFIRM_S,
         )  # fmt: skip
@@ -125,7 +135,8 @@ def parts(stage: Stage) -> watcher.Parts:
 def heir(stage: Stage) -> tuple[Watch, Rules]:
     """Return what the next process begins with after one was killed."""
     world, rules, seen = stage.world, stage.world.nature.rules, stage.seen
-    stage.world.passes(world.chance.uniform(0, 600))
+    world.passes(world.chance.uniform(0, 600))
+    world.line_s = None  # what the predecessor saw is lost
     rate = {"stopped": rules.stopped_usd_per_hour, "gone": Decimal(0)}.get(
         seen.state, rules.usd_per_hour
     )
@@ -172,6 +183,13 @@ def wired(stage: list[Stage], patch: pytest.MonkeyPatch) -> None:
     def stepped(real: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *words, **more: stage[-1].stepped(real)(*words, **more)
 
+    def recorded(
+        book: ledger.Ledger, box: str, action: str, step: ledger.Step, at: datetime
+    ) -> Any:
+        if step == "released":
+            assert stage[-1].is_given_up_late(action)
+        return stage[-1].stepped(RECORD)(book, box, action, step, at)
+
     def seen(runs: list[str], ssh: None) -> looks.Seen:
         found = SEEN(runs, ssh)
         stage[-1].answers.append(found.verdict.state)
@@ -182,7 +200,7 @@ def wired(stage: list[Stage], patch: pytest.MonkeyPatch) -> None:
 
     clock = actions.Clock(lambda: stage[-1].world.now(), lambda: stage[-1].world.passed_s, sleep)
     patch.setattr(commands, "run", lambda words, **more: stage[-1].run(words, **more))
-    patch.setattr(ledger.Ledger, "record_action", stepped(ledger.Ledger.record_action))
+    patch.setattr(ledger.Ledger, "record_action", recorded)
     patch.setattr(audit, "append", stepped(audit.append))
     patch.setattr(actions, "REAL", clock)
     patch.setattr(actions, "perform", lambda order, means: stage[-1].perform(order, means))
