@@ -64,7 +64,9 @@ class Stage:
         variables: Mapping[str, str] | None = None,
     ) -> Done:  # fmt: skip
         if arguments[1] == "before":
-            assert self.world.said not in actions.WANTED[str(self.seen.act)]
+            # The cap stops a box that answers although its provider calls it stopped.
+            away = self.world.said in actions.WANTED[str(self.seen.act)]
+            assert self.seen.forced or not away
         if arguments[1] in LOW:
             assert self.unlawful(arguments[1]) == [], (self.world.nature, vars(self))
         return self.world.run(arguments, timeout_s=timeout_s, given=given, variables=variables)
@@ -151,7 +153,7 @@ class Stage:
             "no consent": verb not in world.nature.rules.may or not world.nature.is_yes_right,
             "not what the watch wants": verb != seen.act,
             "state unknown": said is None,
-            "is so already": said in actions.WANTED[verb],
+            "is so already": said in actions.WANTED[verb] and not seen.forced,
             "not asked twice": [passed for _, passed in asked] != [True, True],
             "asked in another state": asked[-1][0] != said,
             "no valid copy": verb == "destroy" and world.copy != "valid",

@@ -145,7 +145,8 @@ def some_plan(chance: Random, scale_h: float) -> tuple[PlanStep, ...]:
     steps, at_h = [], 0.0
     for action in ("keep", chance.choice(LOWEST), "keep-data", "destroy"):
         if chance.random() < (0.3 if action == "keep-data" else 0.75):
-            steps.append(PlanStep(from_h=at_h, action=action))
+            undo = action not in ("destroy", "keep-data")
+            steps.append(PlanStep(from_h=at_h, action=action, undo=undo))
             at_h += log_uniform(chance, scale_h / 20, scale_h)
     return tuple(steps)
 
