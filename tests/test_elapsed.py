@@ -229,7 +229,8 @@ def test_any_mixture_of_clocks_gets_advice_that_is_a_plan_in_order(
     times = [step.from_h for step in found.plan]
     assert times[0] == 0
     assert times == sorted(times)
-    assert found.plan[0].action == found.advice
+    soon = [step.action for step in found.plan if step.from_h <= 5 / 60]
+    assert found.advice == soon[0] or (soon[0] == "keep" and found.advice == soon[1])
     assert found.advice in [option.action for option in found.options]
     if clocks.deadline is not None or clocks.elapsed is not None:
         assert found.guarantee is None
