@@ -113,7 +113,7 @@ def advise(
         PlanStep(from_h=s.from_h, action=s.option.action, undo=s.option.undo) for s in found.plan
     ]
     if found.start_by_h is not None:
-        plan.append(PlanStep(from_h=found.start_by_h, action="start"))
+        plan.append(PlanStep(from_h=found.start_by_h, action="start", undo=True))
     return Advice(
         advice=found.now.action,
         why=found.why,

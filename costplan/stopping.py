@@ -191,7 +191,7 @@ def until_copied(advice: Advice) -> Advice:
     now = stops[0] if stops else "keep"
     cheaper = advice.advice.replace("-", " ")
     why = f"{advice.why}, although {cheaper} is cheaper: what is here is in no verified copy"
-    plan = (PlanStep(from_h=0.0, action=now),)
+    plan = (PlanStep(from_h=0.0, action=now, undo=True),)
     return advice.model_copy(update={"advice": now, "why": why, "plan": plan})
 
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 WINDOW_S = 20 * MINUTE
 START = datetime(2026, 11, 30, 12, tzinfo=timezone.utc)
 PLAN = (
-    PlanStep(from_h=0.0, action="keep"),
-    PlanStep(from_h=0.034, action="stop"),
+    PlanStep(from_h=0.0, action="keep", undo=True),
+    PlanStep(from_h=0.034, action="stop", undo=True),
     PlanStep(from_h=12.45, action="destroy", undo=False),
 )
 
@@ -176,7 +176,10 @@ def test_where_a_destroy_is_due_at_once_and_only_a_stop_has_a_yes_it_stops() -> 
 
 
 def test_a_plan_that_keeps_is_never_due() -> None:
-    plan = (PlanStep(from_h=0.0, action="keep"), PlanStep(from_h=2.0, action="destroy", undo=False))
+    plan = (
+        PlanStep(from_h=0.0, action="keep", undo=True),
+        PlanStep(from_h=2.0, action="destroy", undo=False),
+    )
     seen = watched(3 * HOUR, quiet, plan=plan)
     assert seen.of("stop-due") == []
     assert seen.of("destroy-due")[0] == 120
@@ -191,7 +194,10 @@ def test_from_the_latest_start_on_only_the_way_back_is_told() -> None:
 
 
 def test_a_step_that_is_no_way_of_waiting_acts_on_nothing() -> None:
-    plan = (PlanStep(from_h=0.0, action="keep"), PlanStep(from_h=0.1, action="start"))
+    plan = (
+        PlanStep(from_h=0.0, action="keep", undo=True),
+        PlanStep(from_h=0.1, action="start", undo=True),
+    )
     assert watched(HOUR, quiet, plan=plan, may=BOTH).acts == []
 
 
@@ -327,7 +333,10 @@ def test_quiet_begins_when_the_process_of_a_completed_run_is_gone(
         living = (INIT, process(TRAINER)) if at_s < 26 * MINUTE else (INIT,)
         return completed(at_s) | {"processes": living}
 
-    plan = (PlanStep(from_h=0.0, action="keep"), PlanStep(from_h=at_h, action="destroy"))
+    plan = (
+        PlanStep(from_h=0.0, action="keep", undo=True),
+        PlanStep(from_h=at_h, action="destroy", undo=False),
+    )
     seen = watched(HOUR, ends, plan=plan[at_h == 0 :], may=DESTROY)
     assert seen.acts[0] == (minute, "destroy", False)
 

@@ -174,7 +174,7 @@ class PlanStep(Record):
 
     from_h: float
     action: str
-    undo: Truth = True
+    undo: Truth
     """Whether what is on the box is still there; of a destroy it is not."""
 
 
