@@ -44,6 +44,20 @@ class Seen(NamedTuple):
     """When it looked before that."""
 
 
+def asked(
+    why_not: Callable[[BoxState], list[str]], asks: list[tuple[BoxState, bool]]
+) -> Callable[[BoxState], list[str]]:
+    """Return what gives the same reasons, and keeps in which state it was asked and passed."""
+
+    def noted(state: BoxState) -> list[str]:
+        asks.append((state, False))
+        reasons = why_not(state)
+        asks[-1] = (state, not reasons)
+        return reasons
+
+    return noted
+
+
 class Stage:
     """The world that is being played, and what happened in it so far."""
 
@@ -53,6 +67,8 @@ class Stage:
         self.spent_usd = Decimal(0)
         self.longest_s = 0.0
         self.asks: list[tuple[BoxState, bool]] = []
+        self.late_asks: list[tuple[BoxState, bool]] = []
+        """What was asked once more, where the copy took long to read."""
         self.answers: list[str] = []
         self.last = Watch(began_at=START, last_s=0.0)
         self.stopped_s: float | None = None
@@ -96,20 +112,19 @@ class Stage:
 
     def perform(self, order: Order, means: actions.Means) -> Outcome:
         """Carry an order out, and keep what was asked before."""
-        self.asks, self.answers = [], []
+        self.asks, self.late_asks, self.answers = [], [], []
         self.world.hook_ended_well = False
-
-        def why_not(state: BoxState) -> list[str]:
-            self.asks.append((state, False))
-            reasons = means.why_not(state)
-            self.asks[-1] = (state, not reasons)
-            return reasons
-
+        noted = means._replace(
+            why_not=asked(means.why_not, self.asks), since=asked(means.since, self.late_asks)
+        )
         try:
-            outcome = PERFORM(order, means._replace(why_not=why_not))
+            outcome = PERFORM(order, noted)
         except CostplanError as err:
             self.tally[type(err).__name__] += 1
             raise
+        finally:
+            self.tally["looked once more"] += len(self.late_asks)
+            self.tally["refused once more"] += sum(not passed for _, passed in self.late_asks)
         self.tally[f"{order.action} {outcome.result}"] += 1
         if order.action == "stop" and outcome.result != "unconfirmed":
             self.stopped_s = self.world.passed_s
@@ -148,14 +163,16 @@ class Stage:
         """Return which laws a call breaks that is about to reach the provider."""
         world, seen = self.world, self.seen
         said = world.said if world.said is not None or not seen.forced else "running"
-        asked = self.asks if not seen.forced else [(said, passed) for _, passed in self.asks]
+        asks, late = self.asks, self.late_asks
         broken = {
             "no consent": verb not in world.nature.rules.may or not world.nature.is_yes_right,
             "not what the watch wants": verb != seen.act,
             "state unknown": said is None,
             "is so already": said in actions.WANTED[verb] and not seen.forced,
-            "not asked twice": [passed for _, passed in asked] != [True, True],
-            "asked in another state": asked[-1][0] != said,
+            "not asked twice": [passed for _, passed in asks] != [True, True],
+            "not passed at every ask": not all(passed for _, passed in late),
+            "asked in another state": [*asks, *late][-1][0] != said and not seen.forced,
+            "state read long ago": world.passed_s - world.said_s > actions.SOON_S + 1e-6,
             "no valid copy": verb == "destroy" and world.copy != "valid",
             "a cap that destroys": seen.forced and verb == "destroy",
             "beyond the cap": world.nature.is_blind
@@ -175,13 +192,16 @@ class Stage:
         low = LOWEST if verb == "stop" else ()
         due_s = from_h(rules, *low, "keep-data", "destroy") * HOUR_S
         looked = [answer in SETTLED for answer in self.answers]
+        running = sum(state == "running" for state, _ in (*self.asks, *self.late_asks))
+        begun_s = world.scene()[0]
         return {
             "not settled": seen.state not in SETTLED,
             "not read to the end": seen.state == "idle" and not world.is_readable,
             "the hook failed": not world.hook_ended_well,
-            "at work": said == "running" and scene in ACTIVE,
-            "not looked at twice": len(looked) != sum(s == "running" for s, _ in self.asks)
-            or not all(looked),
+            "at work": said == "running" and scene in ACTIVE and begun_s <= world.quick_s,
+            "looked at long ago": said == "running"
+            and world.passed_s - world.quick_s > actions.SOON_S + 1e-6,
+            "not looked at twice": len(looked) != running or not all(looked),
             "not quiet for the window": seen.state == "idle"
             and (seen.line_s is None or seen.at_s - seen.line_s < needed_s - 1e-6),
             "before its time": seen.at_s - world.used_s < due_s - 1e-6,

@@ -78,6 +78,8 @@ class World:
         self.pending: tuple[float, BoxState] | None = None
         self.calls: list[tuple[float, str, bool]] = []
         self.said: str | None = None
+        self.said_s = self.quick_s = -math.inf
+        """When the provider last said a state, and when the last quick look was."""
         self.fallen_at: list[float] = []
         self.kills = list(nature.kills)
         self.steps = 0
@@ -122,6 +124,7 @@ class World:
             self._bill(self.nature.back_s - self.passed_s)
             self._becomes("running")
             self.boots += 1
+            self.line_s = None  # a new boot begins a new line, also between two looks
             self.tally["started by somebody"] += 1
         self._bill(end_s - self.passed_s)
 
@@ -171,6 +174,7 @@ class World:
     def quick_look(self) -> Snapshot:
         """Return what is seen just before a call."""
         self.step()
+        self.quick_s = self.passed_s
         fault = self._fault()
         if fault in BREAKS:
             self.line_s = None
@@ -229,6 +233,7 @@ class World:
         return done
 
     def _answer(self) -> Done:
+        self.said_s = self.passed_s
         if self.chance.random() >= self.nature.state_faults:
             self.said = self.state
             return Done(0, f"{self.state}\n", "")
@@ -267,8 +272,11 @@ class World:
         return Done(1, "", "hook ended with 1")
 
     def gate(self) -> Gate:
-        """Return what the gate says of the copy as it is."""
+        """Return what the gate says of the copy as it is; a large one takes long to read."""
         self.step()
+        if self.chance.random() < 0.5:
+            self.tally["copy takes long"] += 1
+            self.passes(self.chance.choice([20.0, 59.0, 60.0, 600.0, 600.0, 600.0]))
         self.tally[f"copy {self.copy}"] += 1
         return Gate(() if self.copy == "valid" else (f"the copy is {self.copy}",), (), 1, 1, None)
 
