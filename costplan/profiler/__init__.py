@@ -1,0 +1,1 @@
+"""Runs a training command in short bursts and says where its time goes."""
