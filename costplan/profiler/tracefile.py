@@ -25,7 +25,8 @@ NO_STEPS = Missing("the trace holds no step markers (ProfilerStep)")
 NO_LOADER = Missing("no call of a torch DataLoader stands in the trace: another loader, or none")
 CUT = Missing("the file ends in the middle, and its events are in no order of time")
 _ON_DEVICE = frozenset({"kernel", "copy", "set"})
-_OF_SPAN = ("span_s", "step_s", "loader_calls_per_step", "optimizer_steps_per_step")
+_SHARES = ("busy_share", "loader_share", "idle_in_loader_share")
+_OF_SPAN = ("span_s", "step_s", "loader_calls_per_step", "optimizer_steps_per_step", *_SHARES)
 _WITHOUT_SPAN = frozenset({"steps", "rank", "ranks", "device", "device_name"})
 CUT_SHARE = 0.1
 """A last step that takes less than this part of the longest was cut off as the tracer stopped."""
@@ -179,7 +180,7 @@ def shares(
     span_us = span[1] - span[0]
     if span_us <= 0:
         none = Missing("the step markers take no time")
-        return dict.fromkeys(("busy_share", "loader_share", "idle_in_loader_share"), none)
+        return dict.fromkeys(_SHARES, none)
     found: Facts = {"busy_share": busy, "loader_share": waits}
     if not isinstance(busy, Missing):
         found["busy_share"] = min(length(within(busy, span)) / span_us, 1.0)

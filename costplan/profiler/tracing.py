@@ -119,7 +119,7 @@ class Scan:
         self.text = text
         self.where = where
         self.head: dict[str, Any] = {}
-        self.cut = False
+        self.cut = False  # within the events: what is lost behind them is no event
         self.traced = False
 
     def events(self) -> Iterator[object]:
@@ -146,7 +146,6 @@ class Scan:
                 at = yield from self.listed(at + 1)
             else:
                 self.head[str(key)], at = self.value(at)
-        self.cut = self.cut or at >= len(self.text)
 
     def listed(self, at: int) -> Any:
         """Yield the values of a list and return where it ends."""
