@@ -19,8 +19,9 @@ from costplan.records.traces import Copies, TraceFacts
 TWO = (step(1, 0, 100), step(2, 100, 100))
 
 
-def shares(found: TraceFacts) -> tuple[float | None, float | None, float | None]:
-    return found.busy_share, found.loader_share, found.idle_in_loader_share
+def shares(found: TraceFacts) -> dict[str, float | None]:
+    names = ("busy_share", "loader_share", "idle_in_loader_share")
+    return {name.removesuffix("_share"): getattr(found, name) for name in names}
 
 
 # --- busy, loader, both ---------------------------------------------------------------------------
@@ -68,14 +69,15 @@ def test_old_and_new_category_names_say_the_same(cats: tuple[str, ...], marker: 
         kernel(80, 5, cat=cats[1], name=PAGEABLE, correlation=10, bytes=4096),
         kernel(90, 5, cat=cats[2], name="Memset (Device)"),
     )
-    assert shares(found) == (pytest.approx(0.3), pytest.approx(0.3), pytest.approx(0.3))
+    expected = {"busy": 0.3, "loader": 0.3, "idle_in_loader": 0.3}
+    assert shares(found) == pytest.approx(expected)
     assert found.launch_delay_s == pytest.approx(10e-6)
 
 
 def test_the_loader_behind_a_busy_device_costs_nothing() -> None:
     # the loader holds 0-40 and 100-140; the device works 20-60 and 90-150: idle in it 20 + 0
     found = facts_of(*TWO, loader(0, 40), loader(100, 40), kernel(20, 40), kernel(90, 60))
-    assert shares(found) == (pytest.approx(0.5), pytest.approx(0.4), pytest.approx(0.1))
+    assert shares(found) == pytest.approx({"busy": 0.5, "loader": 0.4, "idle_in_loader": 0.1})
     assert [each.idle_in_loader_share for each in found.steps] == [pytest.approx(0.2), 0]
 
 
@@ -104,7 +106,8 @@ def test_a_loader_on_another_thread_is_no_wait() -> None:
 
 def test_of_two_devices_the_busier_is_read() -> None:
     found = facts_of(*TWO, kernel(0, 50, device=0), kernel(60, 100, device=1))
-    assert (found.device, found.busy_share) == ("1", pytest.approx(0.5))
+    assert found.device == "1"
+    assert found.busy_share == pytest.approx(0.5)
     assert "2 devices: the busiest is read" in found.notes
 
 
@@ -114,6 +117,11 @@ def test_of_two_processes_the_one_with_more_steps_is_read() -> None:
     assert found.span_s == pytest.approx(200e-6)
     assert found.loader_share == pytest.approx(0.1)
     assert "2 processes mark steps: process 1 is read" in found.notes
+
+
+def test_of_two_processes_with_a_device_each_the_doubt_is_said() -> None:
+    found = facts_of(*TWO, step(7, 0, 100, pid=2), kernel(0, 50), kernel(0, 60, device=1))
+    assert found.notes[-1] == "which device belongs to which process is not known"
 
 
 def test_markers_of_one_step_on_host_and_gpu_are_one_step() -> None:
@@ -198,7 +206,8 @@ def test_rocm_names_and_the_size_that_its_call_tells() -> None:
     assert found.copies == (
         Copies(direction="HtoD", host_memory="unknown", count=1, copy_s=10e-6, size_bytes=2560),
     )
-    assert (found.syncs_per_step, found.blocked_share) == (1, pytest.approx(0.25))
+    assert found.syncs_per_step == 1
+    assert found.blocked_share == pytest.approx(0.25)
     assert found.allocations_per_step == 0.5
     assert found.kernel_classes is not None
     assert [each.name for each in found.kernel_classes] == ["communication", "gemm/conv"]
@@ -212,14 +221,16 @@ def test_a_copy_of_pageable_memory_holds_the_host_like_a_synchronising_call() ->
         kernel(30, 10, name=PAGEABLE, cat="gpu_memcpy", correlation=1),
         kernel(90, 10, name=PINNED, cat="gpu_memcpy", correlation=2),
     )
-    assert (found.syncs_per_step, found.blocked_share) == (0.5, pytest.approx(0.2))
+    assert found.syncs_per_step == 0.5
+    assert found.blocked_share == pytest.approx(0.2)
 
 
 def test_waits_inside_each_other_block_once() -> None:
     found = facts_of(
         *TWO, call("cudaStreamSynchronize", 10, 50), call("cudaEventSynchronize", 20, 20)
     )
-    assert (found.syncs_per_step, found.blocked_share) == (1, pytest.approx(0.25))
+    assert found.syncs_per_step == 1
+    assert found.blocked_share == pytest.approx(0.25)
 
 
 def test_communication_that_compute_hides_is_not_exposed() -> None:

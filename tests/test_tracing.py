@@ -94,7 +94,10 @@ def test_a_host_verdict_from_a_trace_says_what_tracing_does() -> None:
         "communication",
         "a faster GPU",
     ]
-    assert any("pageable memory" in each.value for each in found.evidence)
+    told = {each.name: (each.value, each.says) for each in found.evidence}
+    assert told["steps"] == ("6 take 116.15 to 181.56 ms", "inconclusive")
+    assert told["host wait"] == ("stream 7 waits for launches 21% of the time", "host")
+    assert told["copies"] == ("12 from pageable memory take 18.96 ms", "inconclusive")
 
 
 def test_an_unseen_loader_is_no_zero() -> None:
@@ -226,6 +229,7 @@ def test_broken_in_the_middle_names_the_place(tmp_path: Path) -> None:
         ("step 1: loss 3.2", "starts with no JSON object or list"),
         ('{"a": 1}', "has no list of events"),
         ("[" * 100_000, "nested too deeply"),
+        ('[{"ts": ' + "1" * 5000 + "}]", "cannot be read"),
         ("\x1f\x8bno", "starts as gzip and is none"),
     ],
 )

@@ -41,7 +41,8 @@ def libreyolo_verdict(found: Mapping[str, object], *, where: str) -> Verdict:
         InputError: It is no profile of a training, or of another version.
     """
     if found.get("schema") != LIBREYOLO:
-        raise InputError(f"{where} is no {LIBREYOLO}: it says {found.get('schema')!r}")
+        said = str(found.get("schema"))[:80]
+        raise InputError(f"{where} is no {LIBREYOLO}: it says {said}")
     if found.get("mode") == "inference":
         raise InputError(
             f"{where} is a profile of inference, which has no training steps",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from costplan.profiler.limits import LOADER_SHARE
 from costplan.profiler.rules import judge
 from costplan.profiler.tracefile import NO_LOADER
 from costplan.records.verdicts import Finding, Measured, Verdict
 
 if TYPE_CHECKING:
     from costplan.records.traces import TraceFacts
+    from costplan.records.verdicts import Word
 
 AHEAD_SHARE: Final = 0.25
 """Of a step, from launch to start: a V100 with its queue full shows 0.96, held up by its host
@@ -69,26 +71,39 @@ def of_step(share: float | None, step_s: float | None) -> float | None:
 def trace_evidence(facts: TraceFacts) -> list[Finding]:
     """Return what a trace shows beside the busy share."""
     found = []
-    if facts.loader_share is not None and facts.idle_in_loader_share is not None:
-        idle = facts.idle_in_loader_share
+    steps_s = [each.step_s for each in facts.steps]
+    if len(steps_s) > 1:
+        text = f"{len(steps_s)} take {min(steps_s) * 1e3:.2f} to {max(steps_s) * 1e3:.2f} ms"
+        found.append(Finding(name="steps", value=text, says="inconclusive"))
+    idle = facts.idle_in_loader_share
+    if facts.loader_share is not None and idle is not None:
         text = f"{facts.loader_share:.0%} of the step, the device idle in {idle:.0%}"
-        found.append(Finding(name="loader", value=text, says="dataloader"))
+        found.append(Finding(name="loader", value=text, says=says("dataloader", idle)))
     if facts.launch_delay_s is not None and facts.step_s:
         ahead = facts.launch_delay_s / facts.step_s >= AHEAD_SHARE
         text = f"kernels start {facts.launch_delay_s * 1e3:.2f} ms after their launch"
         found.append(Finding(name="queue", value=text, says="gpu" if ahead else "host"))
-    if facts.host_wait_share is not None:
-        text = f"stream {facts.stream} waits for launches {facts.host_wait_share:.0%} of the time"
-        found.append(Finding(name="host wait", value=text, says="host"))
-    pageable = pageable_text(facts)
-    if pageable is not None:
-        found.append(Finding(name="copies", value=pageable, says="host"))
-    return found
+    waits = facts.host_wait_share
+    if waits is not None:
+        stream = str(facts.stream).removeprefix("stream ")
+        text = f"stream {stream} waits for launches {waits:.0%} of the time"
+        found.append(Finding(name="host wait", value=text, says=says("host", waits)))
+    return found + pageable(facts)
 
 
-def pageable_text(facts: TraceFacts) -> str | None:
-    """Return how much comes to the device from pageable memory, or None where nothing does."""
-    for each in facts.copies or ():
-        if each.direction == "HtoD" and each.host_memory == "pageable":
-            return f"{each.count} copies from pageable memory take {each.copy_s * 1e3:.2f} ms"
-    return None
+def says(word: Word, share: float) -> Word:
+    """Return what a share speaks for: nothing where it is small."""
+    return word if share >= LOADER_SHARE else "inconclusive"
+
+
+def pageable(facts: TraceFacts) -> list[Finding]:
+    """Return what comes to the device from pageable memory, which holds the host."""
+    return [
+        Finding(
+            name="copies",
+            value=f"{each.count} from pageable memory take {each.copy_s * 1e3:.2f} ms",
+            says="inconclusive",
+        )
+        for each in facts.copies or ()
+        if each.direction == "HtoD" and each.host_memory == "pageable"
+    ]

@@ -230,6 +230,8 @@ def process_notes(read: Read, pid: str | None) -> list[str]:
         found.append(f"{len(pids)} processes mark steps: process {pid} is read")
     if len(devices) > 1:
         found.append(f"{len(devices)} devices: the busiest is read")
+    if len(pids) > 1 and len(devices) > 1:
+        found.append("which device belongs to which process is not known")
     return found
 
 

@@ -170,6 +170,8 @@ class Scan:
                 return None, len(self.text) + 1
             place = f"{self.where}:{err.lineno}:{err.colno}"
             raise InputError(f"{place} is not JSON: {err.msg}", hint="write it anew") from None
+        except ValueError as err:  # a number of thousands of digits
+            raise InputError(f"{self.where} cannot be read: {err}") from None
         except RecursionError:
             raise InputError(f"{self.where} is nested too deeply") from None
 
