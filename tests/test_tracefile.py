@@ -154,6 +154,26 @@ def test_without_correlation_the_delay_is_not_known() -> None:
     assert found.busy_share == pytest.approx(0.02)
 
 
+def test_of_two_calls_with_one_number_the_earlier_launched_the_kernel() -> None:
+    # a driver's call inside that of the runtime
+    inner = event("cuda_driver", "cuLaunchKernel", 4, 2, args={"correlation": 1})
+    found = facts_of(*TWO, inner, call("cudaLaunchKernel", 0, 8, 1), kernel(10, 20, correlation=1))
+    assert found.launch_delay_s == pytest.approx(10e-6)
+
+
+def test_a_kernel_beside_a_longer_one_of_its_stream_opens_no_gap() -> None:
+    # 0-100 and 10-20 side by side, then 120-130: one gap of 20
+    found = facts_of(
+        *TWO,
+        *(call("cudaLaunchKernel", number, 1, number) for number in (1, 2, 3)),
+        kernel(4, 96, correlation=1),
+        kernel(10, 10, correlation=2),
+        kernel(120, 10, correlation=3),
+    )
+    assert found.kernel_wait_share == pytest.approx(0.1)
+    assert found.other_idle_share == 0
+
+
 def test_gaps_are_told_apart_as_holistic_trace_analysis_does() -> None:
     found = facts_of(
         *TWO,
@@ -299,6 +319,16 @@ def test_begin_and_end_are_one_range_and_nested_ones_keep_apart() -> None:
     )
     assert found.span_s == pytest.approx(100e-6)
     assert found.loader_share == pytest.approx(0.2)
+
+
+def test_ranges_that_touch_are_two_whatever_stands_first() -> None:
+    def half(phase: str, ts: float, number: int) -> dict[str, Any]:
+        name = f"ProfilerStep#{number}"
+        return {"ph": phase, "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": ts}
+
+    nameless = {key: value for key, value in half("E", 50, 1).items() if key != "name"}
+    found = facts_of(half("B", 50, 2), half("B", 0, 1), nameless, half("E", 90, 2))
+    assert [each.step_s for each in found.steps] == pytest.approx([50e-6, 40e-6])
 
 
 def test_halves_and_events_without_time_or_duration_are_counted_and_left_out() -> None:

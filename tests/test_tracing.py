@@ -208,6 +208,14 @@ def test_cut_anywhere_it_is_read_or_refused_in_plain_words(tmp_path: Path, keep:
         assert trace_facts(path).cut == ("]" not in WHOLE[:keep])
 
 
+@pytest.mark.parametrize("end", ["tru", "-", "1", "-Infinit", '"a\\u12', '"a\\'])
+def test_cut_within_a_word_a_number_or_an_escape_it_is_read(tmp_path: Path, end: str) -> None:
+    text = json.dumps(EVENTS)[:-1] + ', {"ph": ' + end
+    found = trace_facts(written(tmp_path, text))
+    assert found.cut
+    assert len(found.steps) == 1
+
+
 def test_a_cut_gzip_file_gives_what_it_holds(tmp_path: Path) -> None:
     many = json.dumps([*(kernel(n, 1) for n in range(5000)), step(1, 6000, 10)])
     path = tmp_path / "trace.json.gz"
