@@ -1,0 +1,59 @@
+"""What the guard did in a run, read by the program that started it."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import NamedTuple
+
+from costplan.profiler import journal, refusal, twins
+
+
+class Spared(NamedTuple):
+    """What became of the writes of one run."""
+
+    redirected: tuple[str, ...]
+    """Files of the user's that the run thinks it wrote."""
+    deleted: tuple[str, ...]
+    """Names of the user's that the run thinks it deleted, and never made again."""
+    new: tuple[str, ...]
+    """Files and folders that the run made, and that are there now."""
+    refused: dict[str, object] | None
+    """Why the run was ended: `path`, `why`, `command` and `pid`."""
+
+
+def spared(folder: str) -> Spared:
+    """Return what the guard did in the run that kept its things in `folder`."""
+    redirected: dict[str, None] = {}
+    names: dict[str, str] = {}
+    for text in _lines(os.path.join(folder, journal.FILE)):
+        line = json.loads(text)
+        if "twin" in line:
+            redirected[line["path"]] = None
+        elif "name" in line:
+            names[line["name"]] = line["to"]
+        elif "back" in line:
+            names.pop(line["back"], None)
+    new = dict.fromkeys(_lines(os.path.join(folder, twins.NEW_FILES)))
+    return Spared(
+        redirected=tuple(redirected),
+        deleted=tuple(name for name, to in names.items() if to == journal.GONE),
+        new=tuple(path for path in new if os.path.lexists(path)),
+        refused=refused(folder),
+    )
+
+
+def refused(folder: str) -> dict[str, object] | None:
+    """Return why the run was ended, or None where it was not."""
+    for text in _lines(os.path.join(folder, refusal.FILE)):
+        record: dict[str, object] = json.loads(text)
+        return record
+    return None
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read().splitlines()
+    except FileNotFoundError:
+        return []
