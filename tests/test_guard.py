@@ -146,9 +146,10 @@ assert open("run/args.yaml").read() == "lr: 0.1\\nepochs: 3"
     "new links": """
 os.link("run/weights/best.pt", "run/mine.pt")
 open("run/mine.pt", "w").write("new")
+assert open("run/weights/best.pt").read() == "new"
 os.symlink("weights/best.pt", "run/linked.pt")
 open("run/linked.pt", "w").write("linked")
-assert open("run/weights/best.pt").read() == "linked" and open("run/mine.pt").read() == "new"
+assert open("run/weights/best.pt").read() == open("run/mine.pt").read() == "linked"
 os.remove("run/weights/soft.pt")
 assert not os.path.lexists("run/weights/soft.pt")
 os.symlink("best.pt", "run/weights/soft.pt")
@@ -387,17 +388,56 @@ for name in (os.environ["HF_HOME"] + "/tokens.json", os.environ["HF_HOME"] + "/l
 
 def test_a_file_that_another_run_writes_meanwhile_is_kept_as_well(tmp_path: Path) -> None:
     at = guarded.yesterday(tmp_path)
-    log = at.work / "run" / "results.csv"
     # The shell stands for a training run that goes on beside the burst.
+    (tmp_path / "live.sh").write_text("echo live >> run/results.csv\n")
     ran = guarded.run(
         at,
         """
-import subprocess, time
-subprocess.run(["sh", os.path.join("..", "live.sh")], check=True)
+import subprocess
+subprocess.run(["sh", "../live.sh"], check=True)
 open("run/results.csv", "a").write("burst")
 assert open("run/results.csv").read().endswith("live\\nburst")
 """,
-    ) if (tmp_path / "live.sh").write_text("echo live >> run/results.csv\n") else None
-    assert ran is not None
+    )
     assert (ran.code, ran.errors) == (0, "")
-    assert log.read_text() == "epoch,loss\n1,0.5\nlive\n"
+    assert (at.work / "run/results.csv").read_text() == "epoch,loss\n1,0.5\nlive\n"
+
+
+def test_a_file_too_long_to_copy_is_not_opened_for_writing(tmp_path: Path) -> None:
+    at = guarded.yesterday(tmp_path)
+    with (at.work / "tokens.npy").open("wb") as file:
+        file.truncate(3 << 30)  # a hole: it takes no disk
+    ran = guarded.run(at, 'open("tokens.npy", "rb").close(); open("tokens.npy", "r+b")')
+    assert ran.code == 4
+    assert ran.did.refused is not None
+    assert ran.did.refused["why"] == "writes into a file too long to copy"
+
+
+def test_pushes_are_refused(tmp_path: Path) -> None:
+    at = guarded.yesterday(tmp_path)
+    ran = guarded.run(
+        at,
+        """
+import types
+hub = types.ModuleType("huggingface_hub.hf_api")
+class HfApi:
+    def create_commit(self): print("pushed")
+    def model_info(self): print("read")
+hub.HfApi = HfApi
+guard.protect(hub)
+HfApi().model_info()
+HfApi().create_commit()
+""",
+    )
+    assert (ran.code, ran.said) == (4, "read\n")
+
+
+def test_runs_with_folders_of_their_own_start_from_yesterday_again(tmp_path: Path) -> None:
+    at = guarded.yesterday(tmp_path)
+    program = """
+assert open("run/args.yaml").read() == "lr: 0.1\\n"
+open("run/args.yaml", "a").write("x")
+"""
+    assert guarded.run(at, program).code == 0
+    assert guarded.run(at, program).code == 1
+    assert guarded.run(at._replace(folder=tmp_path / "other"), program).code == 0

@@ -129,17 +129,19 @@ def symlink(twins: Twins, to: str, path: str) -> None:
 
 
 def link(twins: Twins, source: str, path: str) -> None:
-    """Make a hard link; of a user's file a copy, since a link would change its inode."""
+    """Make a hard link; for a user's file one to its twin, since the file would count it."""
     twins.refresh()
     there = twins.seen(source, follow=False)
-    found = os.lstat(there)
     gone = twins.led(path) == GONE
     if os.path.lexists(path) and not gone:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), source, None, path)
+    there = twins.standing_for(there, os.lstat(there), empty=False)
     target = twins.fresh(path) if gone else path
-    if gone or twins.holds(there, found) or there != source:
-        twins.copy(there, target)
-    else:
+    try:
         os.link(there, target)
+    except OSError as err:
+        if err.errno != errno.EXDEV:
+            raise
+        twins.copy(there, target)  # the twin lies on another disk
     if not gone:
         twins.tell(path)
