@@ -86,8 +86,10 @@ def run(
     *,
     site: bool = False,
     allow_writes: bool = False,
+    early: str = "",
     env: dict[str, str] | None = None,
 ) -> Ran:
+    """Run `program` after the guard has started, `early` before it."""
     settings: dict[str, Any] = {
         "folder": str(at.folder),
         "started_s": time.time(),
@@ -96,7 +98,7 @@ def run(
     start = at.work.parent / "loader.py"
     start.write_text(LOADER)
     script = at.work.parent / "train.py"
-    script.write_text(LOADER + program)
+    script.write_text(f"{early}\n{LOADER}{program}")
     done = subprocess.run(
         [sys.executable, *([] if site else ["-S"]), str(script)],
         cwd=at.work,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import builtins
 import io
 import os
-import pathlib
 import shutil
+import sys
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -226,6 +226,10 @@ REPLACED: Final[dict[str, Callable[..., Any]]] = {
 }
 
 
+KEEPERS: Final = frozenset({"pathlib", "glob", "tarfile"})
+"""Modules that keep a function of these under a name of their own, in one Python or another."""
+
+
 def replace_all() -> None:
     """Put everything here in its place, for the rest of this process."""
     pairs = [(io.open, MethodType(_open, io.open))]
@@ -241,15 +245,16 @@ def replace_all() -> None:
             if real in able:
                 able.add(pairs[-1][1])
     shutil._use_fd_functions = False  # type: ignore[attr-defined]
-    _replace_in_pathlib(pairs)
+    for name in sorted(KEEPERS & set(sys.modules)):
+        _replace_kept(sys.modules[name], pairs)
 
 
-def _replace_in_pathlib(pairs: list[tuple[Any, Any]]) -> None:
-    """Python 3.10 keeps the functions of `os` in a class of pathlib's own."""
-    accessor = getattr(pathlib, "_NormalAccessor", None)
-    if accessor is None:
-        return
-    for name, value in list(vars(accessor).items()):
+def _replace_kept(owner: Any, pairs: list[tuple[Any, Any]]) -> None:
+    """Replace what a module, and the classes in it, took before the guard started."""
+    for name, value in list(vars(owner).items()):
+        if isinstance(value, type) and value.__module__ == owner.__name__:
+            _replace_kept(value, pairs)
+        held = getattr(value, "__func__", value)  # a static method holds it one level down
         for real, call in pairs:
-            if value is real:
-                setattr(accessor, name, call)
+            if held is real:
+                setattr(owner, name, call)

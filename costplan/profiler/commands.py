@@ -36,7 +36,7 @@ COPYING: Final = frozenset(
 """What the tools of remote stores call a change; the last word says where."""
 TO_A_HOST: Final = frozenset({"scp", "rsync", "sftp"})
 PUSHERS: Final = frozenset({"hf", "huggingface-cli", "git", "dvc", "kaggle"})
-PUSHING: Final = frozenset({"push", "upload", "upload-large-folder", "version"})
+PUSHING: Final = frozenset({"push", "upload", "upload-large-folder"})
 REDIRECTIONS: Final = frozenset({">", ">>", ">|", "&>", "&>>"})
 SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 BEFORE_A_TOOL: Final = frozenset({"sudo", "exec", "nohup", "env", "command", "time"})

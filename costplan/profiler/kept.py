@@ -23,7 +23,7 @@ NAMES: Final = frozenset(
         *("summary.json", "args.yaml"),
     }
 )
-LOOSE: Final = ("/tmp", "/var/tmp", "/dev/shm", "~/.cache")
+LOOSE: Final = ("/tmp", "/var/tmp", "/dev/shm", "~/.cache", "~/.triton", "~/.nv")
 LOOSE_VARIABLES: Final = (
     *("TMPDIR", "TEMP", "TMP", "XDG_CACHE_HOME", "HF_HOME", "HF_HUB_CACHE", "HF_DATASETS_CACHE"),
     *(
