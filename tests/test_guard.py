@@ -8,6 +8,7 @@ import guarded
 import pytest
 
 from costplan.profiler.kept import canonical
+from costplan.profiler.spared import outermost
 
 # What a program does to yesterday's files. Each checks that it sees what it did; the test
 # checks that nothing of yesterday's changed on disk.
@@ -81,6 +82,7 @@ assert os.stat("run/args.yaml").st_mode & 0o777 == 0o600
     "delete": """
 os.remove("run/weights/last.pt")
 assert not os.path.exists("run/weights/last.pt")
+assert not os.access("run/weights/last.pt", os.F_OK)
 assert "last.pt" not in os.listdir("run/weights")
 assert "last.pt" not in [entry.name for entry in os.scandir("run/weights")]
 for do in (os.remove, os.stat, open, os.path.getsize):
@@ -298,6 +300,7 @@ open("/dev/null", "w").write("x")
     assert (ran.code, ran.errors) == (0, "")
     new = [str(Path(path).relative_to(at.work)) for path in ran.did.new]
     assert new == ["run2", "run2/weights", "run2/weights/last.pt", "run/a.pt"]
+    assert outermost(ran.did.new) == (str(at.work / "run2"), str(at.work / "run/a.pt"))
     assert (at.work / "run2/weights/last.pt").read_text() == "newer"
     assert ran.did.redirected == (str(at.work / "run/args.yaml"),)
     assert ran.did.deleted == (canonical(str(at.work / "run/results.csv")),)

@@ -86,6 +86,13 @@ def _look(real: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
     return real(there, *args, **kwargs)
 
 
+def _access(real: Any, path: Any, mode: int, **kwargs: Any) -> bool:
+    try:
+        return bool(_look(real, path, mode, **kwargs))
+    except FileNotFoundError:  # deleted by the run: this function says no instead of raising
+        return False
+
+
 def _look_at_entry(real: Any, path: Any, **kwargs: Any) -> Any:
     return real(place(path, os.O_RDONLY, kwargs.get("dir_fd"), follow=False), **kwargs)
 
@@ -210,7 +217,8 @@ def _scandir(real: Any, path: Any = ".") -> Any:
 
 REPLACED: Final[dict[str, Callable[..., Any]]] = {
     "open": _os_open,
-    **dict.fromkeys(("stat", "access", "getxattr", "listxattr", "statvfs", "chdir"), _look),
+    **dict.fromkeys(("stat", "getxattr", "listxattr", "statvfs", "chdir"), _look),
+    "access": _access,
     "lstat": _look_at_entry,
     "readlink": _readlink,
     "listdir": _listdir,

@@ -4,7 +4,7 @@ The weights of a burst are worthless: batches are replayed and cut short. So eve
 before the start (`kept` says which) keeps its name, content, time and inode. A program that opens
 one for writing gets a twin in the folder of the profile, and every later look at that path, in any
 process of the run, sees the twin. A deletion, or a rename over it, is remembered and not done. New
-files are made as asked, and listed, so that the user can remove them.
+files are made as asked, and listed (`spared`), so that the user can remove them.
 
 Covered: `open`, the functions of `os`, and so pathlib, shutil, tempfile, zipfile, json, csv, numpy
 and whatever else writes through them; torch's, safetensors', h5py's, OpenCV's and sqlite3's own

@@ -17,7 +17,11 @@ class Spared(NamedTuple):
     deleted: tuple[str, ...]
     """Names of the user's that the run thinks it deleted, and never made again."""
     new: tuple[str, ...]
-    """Files and folders that the run made, and that are there now."""
+    """Files and folders that the run made, and that are there now.
+
+    A checkpoint among them that lies in yesterday's run folder is what a later resume would take
+    for the latest one: the user must hear of it, or it goes.
+    """
     refused: dict[str, object] | None
     """Why the run was ended: `path`, `why`, `command` and `pid`."""
 
@@ -41,6 +45,16 @@ def spared(folder: str) -> Spared:
         new=tuple(path for path in new if os.path.lexists(path)),
         refused=refused(folder),
     )
+
+
+def outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the paths that lie in none of the others: what to remove to be rid of all.
+
+    >>> outermost(("/out/checkpoint-9", "/out/checkpoint-9/model.bin", "/out/log.txt"))
+    ('/out/checkpoint-9', '/out/log.txt')
+    """
+    known = set(paths)
+    return tuple(path for path in paths if os.path.dirname(path) not in known)
 
 
 def refused(folder: str) -> dict[str, object] | None:
