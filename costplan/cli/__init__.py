@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from costplan import __version__
-from costplan.cli import away_command, copy_command, estimate_command, idle_command
+from costplan.cli import away_command, check_command, copy_command, estimate_command, idle_command
 from costplan.cli.streams import talk
 from costplan.errors import CostplanError, InputError
 
@@ -21,6 +21,7 @@ app = typer.Typer(
     "5 acted and not confirmed. COSTPLAN_PRICING names another price folder.",
 )
 app.command("estimate", epilog=estimate_command.EXAMPLES)(estimate_command.estimate)
+app.command("check", epilog=check_command.EXAMPLES)(check_command.check)
 _idle = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 _idle.callback(epilog=idle_command.EXAMPLES)(idle_command.idle)
 _idle.command("away")(away_command.away)
