@@ -118,10 +118,10 @@ def disk(path: Path, *, mounts: Mapping[str, str], mib: int = TEST_MIB) -> DiskF
         return DiskFacts(path=str(path), problem=f"{path}: {error.strerror}")
     free = found.f_bavail * found.f_frsize
     _, fstype = mount_of(path, mounts)
-    if free < SPARE * mib * MIB:
-        cold, warm, problem = None, None, f"less than {SPARE * mib} MiB free to write a test file"
-    else:
+    if free >= SPARE * mib * MIB:
         cold, warm, problem = read_speed(path, mib=mib)
+    else:
+        cold, warm, problem = None, None, f"less than {SPARE * mib} MiB free to write a test file"
     return DiskFacts(
         path=str(path.resolve()),
         total_bytes=found.f_blocks * found.f_frsize,
