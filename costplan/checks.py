@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MATTERS: Final = {"gpu", "kernels", "torch"}
 """What must have been seen before a box is called good."""
+NEEDS_NAME: Final = {"memory", "/dev/shm", "disk", "disk read", "driver"}
+"""Lines that do not say by themselves what they are about."""
 MOST_NAMED: Final = 3
 FAILED_CODE: Final = 4
 UNKNOWN_CODE: Final = 3
@@ -111,7 +113,7 @@ def reasons(lines: Sequence[CheckLine], verdict: VerdictName) -> str:
         # Why it goes back comes before what could have been mended.
         failed.sort(key=lambda line: line.fault != "box")
         more = len(failed) - MOST_NAMED
-        named = "; ".join(line.says for line in failed[:MOST_NAMED])
+        named = "; ".join(_named(line) for line in failed[:MOST_NAMED])
         return named + (f"; and {more} more" if more > 0 else "")
     parts = [f"{_count(lines, 'ok')} of {len(lines)} in order"]
     for level, word in (("warn", "look at"), ("unknown", "unknown")):
@@ -119,6 +121,10 @@ def reasons(lines: Sequence[CheckLine], verdict: VerdictName) -> str:
         if names:
             parts.append(f"{word}: {', '.join(names)}")
     return "; ".join(parts)
+
+
+def _named(line: CheckLine) -> str:
+    return f"{line.name}: {line.says}" if line.name in NEEDS_NAME else line.says
 
 
 def exit_code(answer: Checked) -> int:
