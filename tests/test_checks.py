@@ -55,6 +55,15 @@ def test_the_worst_that_nobody_can_mend_makes_the_verdict(
     assert checks.exit_code(answer) == code
 
 
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [("gpu", "open"), ("torch", "open"), ("kernels", "open"), ("clocks", "good")],
+)
+def test_no_box_is_called_good_whose_kernels_nobody_saw(name: str, verdict: str) -> None:
+    unseen = CheckLine(name=name, level="unknown", says="not seen")
+    assert checks.judged([*made("ok"), unseen]).verdict == verdict
+
+
 def test_what_is_unknown_is_named_beside_what_is_in_order() -> None:
     answer = checks.judged(made("ok", "ok", "warn", "unknown", "unknown"))
     assert answer.says == "USABLE: 2 of 5 in order; look at: warn; unknown: unknown"
