@@ -6,7 +6,14 @@ from typing import Annotated
 import typer
 
 from costplan import __version__
-from costplan.cli import away_command, check_command, copy_command, estimate_command, idle_command
+from costplan.cli import (
+    away_command,
+    check_command,
+    copy_command,
+    estimate_command,
+    idle_command,
+    profile_command,
+)
 from costplan.cli.streams import talk
 from costplan.errors import CostplanError, InputError
 
@@ -22,6 +29,7 @@ app = typer.Typer(
 )
 app.command("estimate", epilog=estimate_command.EXAMPLES)(estimate_command.estimate)
 app.command("check", epilog=check_command.EXAMPLES)(check_command.check)
+app.command("profile", epilog=profile_command.EXAMPLES)(profile_command.profile)
 _idle = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 _idle.callback(epilog=idle_command.EXAMPLES)(idle_command.idle)
 _idle.command("away")(away_command.away)

@@ -1,0 +1,154 @@
+"""Starts a training command with the hooks in it, and leaves nothing of it running."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from costplan.errors import InputError
+from costplan.profiler import spared
+from costplan.profiler.trackers import tracker_variables
+from costplan.records.ranks import RankTaken
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+PHASES: Final = (
+    ("real", 0.20), ("replay", 0.10), ("half", 0.08),
+    ("real", 0.20), ("replay", 0.10), ("half", 0.08),
+    ("loader", 0.16), ("double", 0.08),
+)  # fmt: skip
+"""Each with its share of the budget; twice around, so that a machine that slows down meanwhile does
+not look like a slow loader. Double comes last: it is what may run out of memory."""
+KEPT: Final = (("real", 1.0),)
+"""Of a program that trains on: nothing that would spoil its weights."""
+GRACE_S: Final = 60.0
+"""After the last burst the program has so long to clean up."""
+POLL_S: Final = 0.2
+
+
+class Ran(NamedTuple):
+    """What a command did under the bursts."""
+
+    code: int | None
+    """None where it had to be ended."""
+    ranks: tuple[RankTaken, ...]
+    """What each process that trained has measured."""
+    spared: spared.Spared
+    refused: dict[str, object] | None
+    spent_s: float
+
+
+def run(
+    command: Sequence[str],
+    *,
+    budget_s: float,
+    allow_writes: bool,
+    keep_going: bool,
+    tell: Callable[[RankTaken], None],
+) -> Ran:
+    """Return what a command measured of itself; its own output goes to standard error.
+
+    Args:
+        command: As it would be typed.
+        budget_s: For the bursts, from the first step on.
+        allow_writes: Let it write over the user's files.
+        keep_going: Measure the real burst only, and let it train on.
+        tell: Told now and then what the first rank has so far.
+
+    Raises:
+        InputError: The command cannot be started.
+    """
+    began_s = time.perf_counter()
+    # Beside the run: twins of checkpoints are renamed, and a rename wants one disk.
+    with tempfile.TemporaryDirectory(prefix=".costplan-profile-", dir=_place()) as folder:
+        settings = {
+            "folder": folder, "budget_s": budget_s, "began_s": began_s, "started_s": time.time(),
+            "allow_writes": allow_writes or keep_going, "keep_going": keep_going,
+            "phases": KEPT if keep_going else PHASES,
+        }  # fmt: skip
+        process = _started(command, settings)
+        try:
+            code = _watched(process, Path(folder), budget_s, keep_going=keep_going, tell=tell)
+        finally:
+            _end(process)
+        return Ran(
+            code=code,
+            ranks=_ranks(Path(folder)),
+            spared=spared.spared(folder),
+            refused=spared.refused(folder),
+            spent_s=time.perf_counter() - began_s,
+        )
+
+
+def _place() -> str | None:
+    return "." if os.access(".", os.W_OK) else None
+
+
+def _started(command: Sequence[str], settings: dict[str, Any]) -> subprocess.Popen[bytes]:
+    inject = str(Path(__file__).parent / "inject")
+    paths = [inject, *filter(None, [os.environ.get("PYTHONPATH")])]
+    variables = {
+        **os.environ,
+        **tracker_variables(),
+        "COSTPLAN_PROFILE": json.dumps(settings),
+        "PYTHONPATH": os.pathsep.join(paths),
+    }
+    try:
+        return subprocess.Popen(
+            list(command), env=variables, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(),
+            start_new_session=True,
+        )  # fmt: skip
+    except (OSError, ValueError) as err:
+        why = getattr(err, "strerror", None) or err
+        raise InputError(f"{command[0]} cannot be started: {why}") from None
+
+
+def _watched(
+    process: subprocess.Popen[bytes], folder: Path, budget_s: float, *, keep_going: bool,
+    tell: Callable[[RankTaken], None],
+) -> int | None:  # fmt: skip
+    """Return the exit code; None where the program had to be ended after its bursts."""
+    over_s: float | None = None
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(POLL_S)
+        if (folder / "refused.json").exists():
+            return None
+        ranks = _ranks(folder)
+        if ranks:
+            tell(ranks[0])
+        if keep_going:
+            continue
+        if ranks and all(each.facts.finished for each in ranks):
+            over_s = over_s or time.perf_counter()
+        if over_s is not None and time.perf_counter() - over_s > GRACE_S:
+            return None
+
+
+def _ranks(folder: Path) -> tuple[RankTaken, ...]:
+    """Return what each training process has written, the first rank first."""
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        if not path.stem.isdigit():
+            continue
+        with contextlib.suppress(OSError, ValueError):
+            found.append(RankTaken.model_validate_json(path.read_bytes()))
+    return tuple(sorted(found, key=lambda each: (each.rank, -each.optimizer_steps)))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End whatever of the command still lives, with all that it started."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(5)

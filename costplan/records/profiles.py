@@ -1,0 +1,69 @@
+"""What a profile says: how long a step takes, why, and what would change it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from costplan.records.record import Number, Record, Whole
+from costplan.records.verdicts import Verdict
+
+Seconds = Annotated[Number, Field(ge=0)]
+
+
+class Range(Record):
+    """A mean with its 95 % interval; a bound that is not known is None."""
+
+    low: Number | None
+    expected: Number
+    high: Number | None
+
+
+class Burst(Record):
+    """One burst, step by step."""
+
+    name: str
+    steps_s: tuple[Seconds, ...]
+    waits_s: tuple[Seconds, ...] = ()
+    why_short: str = ""
+
+
+class WhatIf(Record):
+    """One change and the step time that it would give."""
+
+    change: str
+    step_s: Seconds
+    low_s: Seconds | None
+    high_s: Seconds | None
+    basis: Literal["measured", "bounded"]
+
+
+class Profile(Record):
+    """The answer to `costplan profile`."""
+
+    verdict: Verdict
+    step_s: Range
+    samples_per_s: Range | None
+    tokens_per_s: Range | None
+    epoch_s: Range | None
+    """Steps of one epoch alone: validation, checkpoints and loader starts come on top."""
+    what_if: tuple[WhatIf, ...]
+    device: str
+    threads: Whole
+    ranks: Whole
+    batch: Whole | None
+    """Samples of one batch of one rank."""
+    accumulation: Whole
+    workers: Whole
+    startup_s: Seconds
+    spent_s: Seconds
+    """By the profile, start of the program included."""
+    peak_memory_gb: Number | None
+    program_exit_code: int | None
+    bursts: tuple[Burst, ...]
+    redirected: tuple[str, ...] = ()
+    """Files of the user's that the program wrote to, kept as they were."""
+    made: tuple[str, ...] = ()
+    """New files that the program left."""
+    notices: tuple[str, ...] = ()

@@ -1,0 +1,110 @@
+"""Batches of every form, copied, cut and joined."""
+
+from __future__ import annotations
+
+from collections import UserDict, namedtuple
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.torch
+torch = pytest.importorskip("torch")
+batches = pytest.importorskip("costplan.profiler.batches")
+
+Pair = namedtuple("Pair", ["image", "label"])
+
+
+@dataclass
+class Held:
+    image: Any
+    label: Any
+    name: str = "x"
+
+
+class Own:
+    """A class of somebody's own."""
+
+    def __init__(self, image: Any, label: Any) -> None:
+        self.image, self.label = image, label
+
+
+def forms() -> list[Any]:
+    image, label = torch.arange(24.0).reshape(4, 6), torch.arange(4)
+    return [
+        [image, label], (image, label), {"image": image, "label": label}, Pair(image, label),
+        {"inputs": {"image": image}, "more": [label, ["a", "b", "c", "d"]]}, Held(image, label),
+        UserDict({"image": image, "label": label}), Own(image, label), image,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", range(9))
+def test_half_a_batch_has_half_the_samples_in_the_same_form(form: int) -> None:
+    batch = forms()[form]
+    half = batches.first_half(batch)
+    assert type(half) is type(batch)
+    assert (batches.samples(batch), batches.samples(half)) == (4, 2)
+    first, whole = next(batches.tensors(half)), next(batches.tensors(batch))
+    assert torch.equal(first, whole[:2])
+
+
+@pytest.mark.parametrize("form", range(9))
+def test_two_batches_joined_have_twice_the_samples(form: int) -> None:
+    batch = forms()[form]
+    both = batches.joined(batch, batches.cloned(batch))
+    assert type(both) is type(batch)
+    assert batches.samples(both) == 8
+    first = next(batches.tensors(both))
+    assert torch.equal(first[:4], first[4:])
+
+
+@pytest.mark.parametrize("form", range(9))
+def test_a_copy_has_its_own_containers_and_a_clone_its_own_tensors(form: int) -> None:
+    batch = forms()[form]
+    copied, cloned = batches.same(batch), batches.cloned(batch)
+    for one, other in zip(batches.tensors(batch), batches.tensors(copied), strict=True):
+        assert one is other
+    for one, other in zip(batches.tensors(batch), batches.tensors(cloned), strict=True):
+        assert one is not other
+        assert torch.equal(one, other)
+
+
+def test_what_a_program_writes_in_place_is_noticed() -> None:
+    batch = forms()[2]
+    before = batches.versions(batch)
+    batch["image"].div_(2)
+    assert batches.versions(batch) != before
+
+
+def test_a_flat_list_of_boxes_is_cut_and_joined_by_the_sample_that_each_is_of() -> None:
+    batch = {
+        "img": torch.zeros(4, 3, 8, 8), "cls": torch.arange(5.0).reshape(5, 1),
+        "batch_idx": torch.tensor([0, 0, 1, 3, 3]), "im_file": ["a", "b", "c", "d"],
+    }  # fmt: skip
+    half = batches.first_half(batch)
+    assert half["batch_idx"].tolist() == [0, 0, 1]
+    assert half["cls"].flatten().tolist() == [0, 1, 2]
+    assert half["im_file"] == ["a", "b"]
+    both = batches.joined(batch, batch)
+    assert both["batch_idx"].tolist() == [0, 0, 1, 3, 3, 4, 4, 5, 7, 7]
+    assert both["cls"].shape == (10, 1)
+    assert len(both["im_file"]) == 8
+
+
+@pytest.mark.parametrize("batch", [torch.zeros(1, 3), torch.tensor(3.0), {}, [], "text"])
+def test_what_holds_no_two_samples_cannot_be_cut(batch: Any) -> None:
+    with pytest.raises(batches.NoCutError):
+        batches.first_half(batch)
+
+
+def test_batches_of_other_lengths_or_shapes_cannot_be_joined() -> None:
+    with pytest.raises(batches.NoCutError):
+        batches.joined(torch.zeros(4, 3), torch.zeros(3, 3))
+    with pytest.raises(batches.NoCutError):
+        batches.joined(torch.zeros(4, 3), torch.zeros(4, 5))
+
+
+def test_tokens_are_the_ids_of_the_first_table_of_integers() -> None:
+    ids = torch.zeros(4, 128, dtype=torch.int64)
+    assert batches.tokens({"input_ids": ids, "labels": ids}) == 512
+    assert batches.tokens(forms()[0]) is None

@@ -1,0 +1,128 @@
+"""`costplan profile` on real loops: the word, the step, a clean end, files left as they were."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+pytestmark = [pytest.mark.torch, pytest.mark.slow]
+pytest.importorskip("torch")
+
+LOOP = """\
+import sys
+import time
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+KIND = sys.argv[1]
+
+
+class Made(Dataset):
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, index):
+        if KIND == "loader":
+            time.sleep(0.004)
+        return torch.randn(64), index % 10
+
+
+def train():
+    torch.set_num_threads(1)
+    layers = [torch.nn.Linear(64, 64) for _ in range(60 if KIND == "host" else 1)]
+    net = torch.nn.Sequential(*layers, torch.nn.Linear(64, 10))
+    optimizer = torch.optim.SGD(net.parameters(), 1e-3)
+    for epoch in range(10_000):
+        for number, (image, label) in enumerate(DataLoader(Made(), batch_size=8)):
+            loss = torch.nn.functional.cross_entropy(net(image), label) / 2
+            loss.backward()
+            if KIND == "crash" and epoch == 1:
+                raise ValueError("the program's own crash")
+            if number % 2:
+                optimizer.step()
+                optimizer.zero_grad()
+        if len(sys.argv) > 2:
+            torch.save(net.state_dict(), sys.argv[2])
+
+
+if __name__ == "__main__":
+    train()
+"""
+"""`python loop.py KIND [SAVE]`: slow where its kind says, two batches to an optimizer step."""
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def body(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+
+def profile(where: Path, *words: str, budget: str = "20") -> Done:
+    loop = where.parent / f"{where.name}-loop.py"
+    loop.write_text(LOOP)
+    done = subprocess.run(
+        [sys.executable, "-m", "costplan", "profile", "--budget", budget, "--format", "json",
+         "--", sys.executable, "-W", "ignore", str(loop), *words],
+        cwd=where, capture_output=True, text=True, timeout=300, check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def test_a_slow_loader_is_called_one_and_what_it_costs_is_measured(tmp_path: Path) -> None:
+    done = profile(tmp_path, "loader")
+    assert done.code == 0, done.err
+    body = done.body
+    assert body["verdict"] == "dataloader"
+    assert (body["batch"], body["accumulation"], body["program_exit_code"]) == (8, 2, 0)
+    free = next(each for each in body["what_if"] if each["change"] == "a loader that costs nothing")
+    # 8 samples x 4 ms of sleep are gone: the step of at least 32 ms becomes one of a few
+    assert body["step_s"]["expected"] > 0.032
+    assert free["step_s"] < body["step_s"]["expected"] - 0.025
+
+
+def test_a_chain_of_small_layers_is_the_host(tmp_path: Path) -> None:
+    done = profile(tmp_path, "host")
+    assert done.code == 0, done.err
+    assert done.body["verdict"] in ("host", "mixed", "inconclusive")
+    assert done.body["verdict"] != "dataloader"
+    assert {each["name"] for each in done.body["bursts"]} == {"real", "replay", "half", "double"}
+
+
+def test_yesterdays_checkpoint_is_as_it_was(tmp_path: Path) -> None:
+    kept = tmp_path / "last.pt"
+    kept.write_bytes(b"yesterday")
+    before = kept.stat()
+    done = profile(tmp_path, "plain", "last.pt", budget="8")
+    assert done.code == 0, done.err
+    after = kept.stat()
+    assert kept.read_bytes() == b"yesterday"
+    assert (after.st_mtime_ns, after.st_ino) == (before.st_mtime_ns, before.st_ino)
+    assert [Path(each).name for each in done.body["redirected"]] == ["last.pt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["last.pt"]  # nothing of ours is left
+
+
+def test_a_program_that_crashes_by_itself_is_told_as_such(tmp_path: Path) -> None:
+    done = profile(tmp_path, "crash")
+    assert done.code == 3
+    assert "the program's own crash" in done.err
+
+
+def test_a_program_without_training_is_unknown(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "costplan", "profile", "--", sys.executable, "-c", "print(1)"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert "no steps of training were seen" in done.stderr
