@@ -108,3 +108,14 @@ def test_tokens_are_the_ids_of_the_first_table_of_integers() -> None:
     ids = torch.zeros(4, 128, dtype=torch.int64)
     assert batches.tokens({"input_ids": ids, "labels": ids}) == 512
     assert batches.tokens(forms()[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("now", "cpus", "tried"), [(0, 4, [0, 1, 2, 4]), (2, 4, [2, 1, 4]), (8, 4, [8, 1, 2, 4])]
+)
+def test_workers_are_tried_from_the_present_number_up_to_the_processors(
+    now: int, cpus: int, tried: list[int]
+) -> None:
+    from costplan.profiler import sweep
+
+    assert sweep.counts(now, cpus) == tried

@@ -113,6 +113,19 @@ def test_yesterdays_checkpoint_is_as_it_was(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["last.pt"]  # nothing of ours is left
 
 
+def test_a_program_that_keeps_going_is_only_measured_and_trains_to_its_end(tmp_path: Path) -> None:
+    (tmp_path / "loop.py").write_text(LOOP.replace("range(10_000)", "range(200)"))
+    done = subprocess.run(
+        [sys.executable, "-m", "costplan", "profile", "--keep-going", "--budget", "2", "--format",
+         "json", "--", sys.executable, "-W", "ignore", "loop.py", "plain", "last.pt"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    body = json.loads(done.stdout)
+    assert [each["name"] for each in body["bursts"]] == ["real"]
+    assert (tmp_path / "last.pt").stat().st_size > 1_000  # its weights are real, and kept
+
+
 def test_a_program_that_crashes_by_itself_is_told_as_such(tmp_path: Path) -> None:
     done = profile(tmp_path, "crash")
     assert done.code == 3

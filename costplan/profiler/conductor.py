@@ -139,6 +139,8 @@ class Conductor:
             self._change(getattr(iterator, "_costplan_loader", None))
             called_s = time.perf_counter()
         if self.phase is None:
+            if self.settings["keep_going"]:
+                return real_next(iterator)  # measured, and not disturbed any more
             self.end()
         batch = self._fed(iterator, real_next)
         self.wait_s = time.perf_counter() - called_s

@@ -23,11 +23,7 @@ def usable_cpus() -> int:
 
 
 def counts(now: int, cpus: int) -> list[int]:
-    """Return numbers of workers to try: the present one first, then upwards to the processors.
-
-    >>> counts(0, 4), counts(2, 4), counts(8, 4)
-    ([0, 1, 2, 4], [2, 1, 4], [8, 1, 2, 4])
-    """
+    """Return numbers of workers to try: the present one first, then upwards to the processors."""
     powers = [2**n for n in range(10) if 2**n < cpus]
     return [now, *(n for n in [*powers, cpus] if n != now)]
 
