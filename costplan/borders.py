@@ -175,3 +175,12 @@ def asks(box: IdleBox) -> tuple[str, ...]:
         f"does the restart of {minutes:g} min include relaunching the job? destroy is cheapest "
         f"from {now_h:.1f} h; with {LONG_RESTART_MINUTES:g} min from {then_h:.1f} h",
     )
+
+
+def shown_h(hours: float) -> str:
+    """Return hours with no more digits than anybody reads.
+
+    >>> shown_h(10.0), shown_h(12.75), shown_h(152.8741), shown_h(2160.0)
+    ('10 h', '12.75 h', '152.9 h', '2160 h')
+    """
+    return f"{round(hours, 1 if hours >= 100 else 2):g} h"

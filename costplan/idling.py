@@ -26,6 +26,7 @@ from costplan.borders import (
     ends_h,
     keep_until_h,
     near_tie,
+    shown_h,
     with_expiries,
     within_balance,
 )
@@ -233,8 +234,8 @@ def _verdict(
             TIE_SHARE * money.rebuild_usd, TIE_MOST_USD
         ):
             other = first.action.replace("-", " ")
-            return best, f"{hours:g} h away is a near tie: this can be undone, {other} cannot"
-    return first, f"{hours:g} h away"
+            return best, f"{shown_h(hours)} away is a near tie: this can be undone, {other} cannot"
+    return first, f"{shown_h(hours)} away"
 
 
 def _finite(usd: float) -> float | None:

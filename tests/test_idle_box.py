@@ -223,3 +223,17 @@ def test_a_failed_restart_moves_the_next_advice_at_that_provider() -> None:
 )
 def test_the_hours_are_echoed_as_people_read_them(given: str, echoed: str) -> None:
     assert run(*BOX, "--back-in", given).out.splitlines()[0] == echoed
+
+
+def test_after_a_failed_restart_the_border_from_then_on_is_told(tmp_path: Path) -> None:
+    saved = tmp_path / "box.json"
+    saved.write_text(
+        '{"provider": "vast", "usd_per_hour": "1", "disk_gb": "100", '
+        '"storage_usd_per_gb_month": "0.72", "setup_minutes": 60, "restart_minutes": 6}'
+    )
+    run("idle", "away", "vast:123")
+    # 0.1 $/h stopped, 1 $ to rebuild, 0.1 to restart: 9 h if the GPU were sure to be there;
+    # gone 2 times in 3 the way back costs 0.7 on average: (1 - 0.7)/0.1
+    told = run("idle", "back", "vast:123", "--failed", "--box", str(saved)).out
+    assert "from now on a stop of this box pays up to 3.0 h away" in told
+    assert "copy from the stopped disk" in told

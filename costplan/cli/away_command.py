@@ -1,5 +1,7 @@
 """`costplan idle away` and `costplan idle back`: what the advice learns from."""
 
+from datetime import datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,7 +14,7 @@ def away(
     box: Annotated[str, typer.Argument(metavar="ID", help="The box you leave.")],
 ) -> None:
     """Record that you leave a box, so that the plan learns when you come back."""
-    from datetime import datetime, timezone
+    from datetime import timezone
 
     from costplan.ledger import open_ledger
 
@@ -33,9 +35,13 @@ def back(
     provider: Annotated[
         str | None, typer.Option(metavar="NAME", help="Whose restarts this counts for.")
     ] = None,
+    saved: Annotated[
+        Path | None,
+        typer.Option("--box", metavar="FILE", help="Prices, for the border from now on."),
+    ] = None,
 ) -> None:
     """Record that you are back, and whether the box started again."""
-    from datetime import datetime, timezone
+    from datetime import timezone
 
     from costplan.ledger import open_ledger
 
@@ -59,6 +65,23 @@ def back(
             "page, another machine on its volume), then rebuild at today's price; the stopped "
             "box bills on until it is destroyed\n"
         )
+    if saved is not None:
+        write(_border(saved, now.astimezone()))
+
+
+def _border(saved: Path, now: datetime) -> str:
+    """Return up to where a stop pays from now on, with the restarts that are recorded."""
+    from costplan.cli.idle_asked import IdleAsked, advised
+    from costplan.render.clocks import span
+
+    advice = advised(IdleAsked(box=str(saved)), now=now).advice
+    stops = {option.action for option in advice.options if option.undo} - {"keep"}
+    if not stops & {step.action for step in advice.plan}:
+        return "from now on a stop of this box pays at no length of absence: destroy or keep it\n"
+    until = (
+        "for ever" if advice.destroy_after_h is None else f"up to {span(advice.destroy_after_h)}"
+    )
+    return f"from now on a stop of this box pays {until} away\n"
 
 
 def _provider(box: str, named: str | None) -> str | None:
