@@ -119,3 +119,15 @@ def test_workers_are_tried_from_the_present_number_up_to_the_processors(
     from costplan.profiler import sweep
 
     assert sweep.counts(now, cpus) == tried
+
+
+def test_a_loader_made_anew_is_the_same_and_one_for_validation_another() -> None:
+    from torch.utils.data import DataLoader, TensorDataset
+
+    from costplan.profiler import sweep
+
+    train, held = (TensorDataset(torch.zeros(64, 2)) for _ in range(2))
+    first, again = (DataLoader(train, batch_size=8, shuffle=True) for _ in range(2))
+    assert sweep.kind(first) == sweep.kind(again)
+    assert sweep.kind(first) != sweep.kind(DataLoader(held, batch_size=8))  # in order
+    assert sweep.kind(first) != sweep.kind(DataLoader(train, batch_size=4, shuffle=True))

@@ -139,3 +139,33 @@ def test_a_program_without_training_is_unknown(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 3
     assert "no steps of training were seen" in done.stderr
+
+
+RANKS = """\
+import torch, torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+dist.init_process_group("gloo")
+torch.set_num_threads(1)
+data = TensorDataset(torch.randn(256, 32), torch.randint(0, 10, (256,)))
+net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(32, 10))
+optimizer = torch.optim.SGD(net.parameters(), 1e-3)
+for epoch in range(100_000):
+    for image, label in DataLoader(data, batch_size=16, sampler=DistributedSampler(data)):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(net(image), label).backward()
+        optimizer.step()
+"""
+
+
+def test_two_ranks_change_and_end_together(tmp_path: Path) -> None:
+    (tmp_path / "ranks.py").write_text(RANKS)
+    done = subprocess.run(
+        [sys.executable, "-m", "costplan", "profile", "--budget", "6", "--format", "json", "--",
+         sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "ranks.py"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    body = json.loads(done.stdout)
+    assert (body["ranks"], body["batch"], body["program_exit_code"]) == (2, 16, 0)
+    assert "ChildFailedError" not in done.stderr

@@ -23,9 +23,14 @@ FIRST_STEPS = 2
 """Optimizer steps after which a loader is taken for the training loader."""
 SETTLING = 3
 """Steps after each change that are not counted."""
+LAST_RANK_S = 2.0
+"""Before a rank ends: one that is still in the last collective must not lose its peer."""
 AGAIN = 3
 """Times that a program may catch its end; then its process is ended."""
 
+
+Key = tuple[object, ...]
+"""What tells one loader from another, and a loader made anew for each epoch not from the last."""
 
 _conductors: dict[int, Any] = {}
 
@@ -48,10 +53,10 @@ class Conductor:
         self.pid = os.getpid()
         self.ranks = Ranks(settings["folder"])
         self.settings = settings
-        self.steps_after: dict[int, int] = {}
-        self.nexts_of: dict[int, int] = {}
-        self.training: set[int] = set()
-        self.last: int | None = None
+        self.steps_after: dict[Key, int] = {}
+        self.nexts_of: dict[Key, int] = {}
+        self.training: set[Key] = set()
+        self.last: Key | None = None
         self.first_s: float | None = None
         self.called_s: float | None = None
         self.wait_s = 0.0
@@ -77,11 +82,11 @@ class Conductor:
             return
         self.steps_after[self.last] = self.steps_after.get(self.last, 0) + 1
         if self.training:
-            self.training.add(self.last)  # also one made anew for each epoch
+            self.training.add(self.last)
 
     def next_batch(self, iterator: Any, real_next: Any) -> Any:
         """Return the next batch for the program, real or replayed."""
-        key = id(getattr(iterator, "_costplan_loader", iterator))
+        key = sweep.kind(getattr(iterator, "_costplan_loader", iterator))
         called_s = time.perf_counter()
         if self.first_s is None:
             self.first_s = called_s
@@ -93,7 +98,7 @@ class Conductor:
 
     # --- finding the training loader ------------------------------------------------------------
 
-    def _unknown(self, key: int, iterator: Any, real_next: Any) -> Any:
+    def _unknown(self, key: Key, iterator: Any, real_next: Any) -> Any:
         steps = self.steps_after.get(key, 0)
         if steps >= FIRST_STEPS:
             self.training.add(key)
@@ -123,13 +128,13 @@ class Conductor:
 
     # --- steps ----------------------------------------------------------------------------------
 
-    def _other(self, key: int, iterator: Any, real_next: Any) -> Any:
+    def _other(self, key: Key, iterator: Any, real_next: Any) -> Any:
         """Serve another loader (validation, or a new epoch's): its steps are not counted."""
         self.skip = True
         self.last = key
         return real_next(iterator)
 
-    def _step(self, key: int, called_s: float, iterator: Any, real_next: Any) -> Any:
+    def _step(self, key: Key, called_s: float, iterator: Any, real_next: Any) -> Any:
         self._count(called_s)
         if (
             self.phase is not None
@@ -156,6 +161,8 @@ class Conductor:
             Ended: Always, but for a program that caught it too often: its process is ended.
         """
         self.finish()
+        if self.ranks.world > 1:
+            time.sleep(LAST_RANK_S)
         self.endings += 1
         if self.endings > AGAIN:
             sys.stderr.flush()

@@ -114,3 +114,12 @@ def length(loader: Any) -> int | None:
         return len(loader)
     except TypeError:
         return None
+
+
+def kind(loader: Any) -> tuple[object, ...]:
+    """Return what tells a loader from others, and is the same for one made anew each epoch."""
+    found = [type(loader).__qualname__]
+    for name in ("dataset", "sampler", "batch_sampler"):
+        found.append(type(getattr(loader, name, None)).__qualname__)
+    sizes = [getattr(loader, name, None) for name in ("batch_size", "num_workers", "drop_last")]
+    return (*found, *sizes, length(loader))
