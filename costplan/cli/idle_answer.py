@@ -30,7 +30,6 @@ KEEP_CODE: Final = 12
 DESTROY_CODE: Final = 11
 STOP_CODE: Final = 10
 """With --exit-code; every state that can be undone is a kind of stop."""
-DONE: Final = ("confirmed", "already")
 
 
 class Tried(NamedTuple):

@@ -1,4 +1,4 @@
-"""Step times as a sample: their mean with an interval, and whether they are steady.
+"""Step times as a sample: their mean with an interval that is honest about its neighbours.
 
 The mean says what a job takes, for total time is a sum; its interval comes from the means of equal
 parts of the series, so that steps which depend on their neighbours do not make it too narrow.
@@ -7,7 +7,7 @@ parts of the series, so that steps which depend on their neighbours do not make 
 from __future__ import annotations
 
 import math
-from statistics import fmean, median, stdev
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -75,15 +75,3 @@ def t_95(freedom: int) -> float:
     (12.706, 2.042, 1.96)
     """
     return T_95[freedom - 1] if freedom <= len(T_95) else NORMAL_95
-
-
-def drift(times_s: Sequence[float]) -> float:
-    """Return how much slower the second half is, as a share of the first; 0 for a short series.
-
-    >>> drift([1.0, 1.0, 1.1, 1.1])
-    0.10000000000000009
-    """
-    half = len(times_s) // 2
-    if half == 0:
-        return 0.0
-    return median(times_s[-half:]) / median(times_s[:half]) - 1

@@ -9,8 +9,6 @@ import os
 import time
 from typing import Any
 
-LEAST_GAIN = 0.05
-"""More workers that give less than this more are not worth trying further."""
 SHORTEST_S = 0.5
 
 
