@@ -8,7 +8,7 @@ import pytest
 
 from costplan.errors import UnknownError
 from costplan.profiler.answering import profile_of
-from costplan.profiler.taken import bursts, loaders, measured, orders_agree, slowest
+from costplan.profiler.taken import drift, loaders, measured, skew, slowest, taken
 from costplan.profiler.whatif import what_if
 from costplan.records.ranks import RankTaken
 
@@ -30,36 +30,61 @@ def slow_loader(**facts: Any) -> RankTaken:
     return rank(
         ("real", [0.1] * 30), ("replay", [0.02] * 30), ("half", [0.011] * 30),
         ("real", [0.1] * 30), ("replay", [0.02] * 30), ("half", [0.011] * 30),
-        ("double", [0.036] * 10), wait_s=0.08, **facts,
+        ("replay", [0.02] * 10), ("double", [0.036] * 10), wait_s=0.08, **facts,
     )  # fmt: skip
 
 
 def test_bursts_of_one_name_count_together() -> None:
-    taken = measured(slow_loader())
-    assert (taken.step_s, taken.replay_s, taken.half_s) == pytest.approx((0.1, 0.02, 0.011))
-    assert (taken.steps, taken.orders_agree) == (60, True)
-    assert taken.wait_s == pytest.approx(0.08)
+    found = measured(slow_loader())
+    assert (found.step_s, found.replay_s, found.half_s) == pytest.approx((0.1, 0.02, 0.011))
+    assert (found.steps, found.replay_error_share) == (60, 0.0)
+    assert found.wait_s == pytest.approx(0.08)
 
 
 def test_what_was_not_measured_is_unknown_and_not_nothing() -> None:
-    taken = measured(rank(("real", [0.1] * 30)))
-    assert (taken.replay_s, taken.half_s, taken.double_s, taken.loader_s) == (None,) * 4
-    assert taken.orders_agree is None
+    found = measured(rank(("real", [0.1] * 30)))
+    assert (found.replay_s, found.half_s, found.double_s, found.loader_s) == (None,) * 4
+    assert (found.replay_error_share, found.half_error_share) == (None, None)
 
 
 def test_two_steps_are_no_burst() -> None:
     assert measured(rank(("real", [0.1] * 30), ("half", [0.1] * 2))).half_s is None
 
 
+def test_a_machine_that_slows_down_between_visits_does_not_look_like_a_slow_loader() -> None:
+    slower = [("real", [0.10] * 9), ("replay", [0.10] * 9), ("real", [0.20] * 9),
+              ("replay", [0.20] * 9), ("real", [0.20] * 9)]  # fmt: skip
+    found = measured(rank(*slower))
+    # ratios to the real visits beside: 0.10 / 0.15 and 0.20 / 0.20, mean 0.8333; real mean 1/6
+    assert found.step_s == pytest.approx(0.5 / 3)
+    assert found.replay_s == pytest.approx(0.5 / 3 * (0.1 / 0.15 + 1) / 2)
+    # t(1) = 12.706 x spread 0.3333 / sqrt(2) / sqrt(2) = 2.1177, and nothing is below 0
+    assert found.replay_error_share == pytest.approx((0.83333 + 2.11767) / 2, rel=1e-4)
+
+
+def test_steps_of_accumulated_batches_are_counted_by_whole_windows() -> None:
+    wrote = rank(("real", [0.0, 0.0, 0.0, 0.4] * 5), ("replay", [0.0, 0.0, 0.0, 0.2] * 5)).phases
+    whole = [each.model_copy(update={"windows_s": (w,) * 5})
+             for each, w in zip(wrote, (0.1, 0.05), strict=True)]  # fmt: skip
+    found = measured(rank().model_copy(update={"phases": tuple(whole)}))
+    assert (found.step_s, found.step_error_share, found.replay_s) == (0.1, 0.0, 0.05)
+
+
 @pytest.mark.parametrize(
-    ("second", "agrees"),
-    [(0.05, True), (0.095, False)],  # gains of 50 % and 50 %; 50 % and 5 %
+    ("reals", "share"),
+    [
+        ([1.0, 1.0, 1.1, 1.1, 1.2, 1.2], 0.2),  # thirds 1.0 and 1.2
+        ([1.0, 1.0, 1.02, 1.02, 1.04, 1.04], None),  # 4 % is not said
+        ([1.2, 1.0, 1.1, 1.0, 1.2, 1.1], None),  # no trend
+        ([1.0, 1.1, 1.2, 1.3, 1.4], None),  # too few to tell
+        ([1.2, 1.2, 1.1, 1.1, 1.0, 1.0], None),  # became faster
+    ],
 )
-def test_rounds_that_contradict_each_other_are_told(second: float, agrees: bool) -> None:
-    found = bursts(rank(
-        ("real", [0.1] * 9), ("replay", [0.05] * 9), ("real", [0.1] * 9), ("replay", [second] * 9)
-    ))  # fmt: skip
-    assert orders_agree(found) is agrees
+def test_a_program_that_slows_down_is_told_from_chance(
+    reals: list[float], share: float | None
+) -> None:
+    found = drift(taken(rank(*(("real", [each] * 3) for each in reals))).visits)
+    assert found == (None if share is None else pytest.approx(share))
 
 
 def test_the_sweep_gives_the_present_loader_and_the_best_other() -> None:
@@ -68,7 +93,7 @@ def test_the_sweep_gives_the_present_loader_and_the_best_other() -> None:
         {"workers": 2, "batches_per_s": 20.0}, {"workers": 4, "problem": "no memory"},
     ]  # fmt: skip
     found = loaders(slow_loader(loader=tried).facts, workers=0)
-    assert found == (0.1, 0.05, 2)
+    assert found == (0.1, 0.05, 2, None)
 
 
 def test_the_rank_that_waits_longest_sets_the_pace() -> None:
@@ -78,11 +103,9 @@ def test_the_rank_that_waits_longest_sets_the_pace() -> None:
 
 def test_each_change_is_priced_in_step_time() -> None:
     tried = [{"workers": 0, "batches_per_s": 12.5}, {"workers": 2, "batches_per_s": 25.0}]
-    taken = slow_loader(loader=tried)
-    found = {
-        each.change: each
-        for each in what_if(bursts(taken), loaders(taken.facts, workers=0), workers=0)
-    }
+    slow = slow_loader(loader=tried)
+    changes = what_if(taken(slow), loaders(slow.facts, workers=0), workers=0)
+    found = {each.change: each for each in changes}
     assert found["a loader that costs nothing"].step_s == pytest.approx(0.02)
     assert found["2 workers instead of 0"].step_s == pytest.approx(0.04)  # 1/25
     # by sample: 80 ms of loader, and half of 36
@@ -90,6 +113,42 @@ def test_each_change_is_priced_in_step_time() -> None:
     # 80 of loader, 2 x 11 - 20 = 2 of the host, 18 of the device halved
     assert found["a GPU twice as fast"].step_s == pytest.approx(0.091)
     assert found["a GPU twice as fast"].basis == "bounded"
+    # 80 of loader, 18 of the device
+    assert found["a host that costs nothing"].step_s == pytest.approx(0.098)
+
+
+def test_workers_that_the_step_waits_for_set_its_pace_whatever_else_becomes_faster() -> None:
+    wrote = slow_loader(workers=2, loader=[{"workers": 2, "batches_per_s": 11.0}])
+    fed = wrote.model_copy(update={"phases": tuple(
+        each.model_copy(update={"ready": (0.5,)}) if each.name == "real" else each
+        for each in wrote.phases
+    )})  # fmt: skip
+    changes = what_if(taken(fed), loaders(fed.facts, workers=2), workers=2)
+    found = {each.change: each.step_s for each in changes}
+    assert found["a GPU twice as fast"] == pytest.approx(0.1)
+    assert found["twice the batch, by sample"] == pytest.approx(0.1)
+
+
+def test_how_unevenly_ranks_wait_is_told() -> None:
+    first, second = (rank(("real", [0.1] * 30), wait_s=each) for each in (0.01, 0.03))
+    assert skew([first, second]) == pytest.approx(0.2)  # (30 - 10) / 100
+    assert skew([first]) is None
+
+
+def test_an_epoch_is_its_steps_and_what_was_seen_between_them() -> None:
+    gaps = [
+        {"what": "epoch", "step_s": 5.1, "phase": "real"},
+        {"what": "epoch", "step_s": 3.02, "phase": "replay"},  # a step there takes 20 ms
+        {"what": "loader start", "step_s": 0.6, "phase": "real"},
+        {"what": "start", "step_s": 99.0, "phase": "real"},
+    ]  # fmt: skip
+    wrote = RankTaken.model_validate({**slow_loader().model_dump(), "gaps": gaps})
+    epoch = profile_of([wrote], code=0, spent_s=60.0).epoch
+    assert epoch is not None
+    # 100 x 0.1, the mean of 5 and 3, and 0.5
+    assert epoch.total_s.expected == pytest.approx(10 + 4 + 0.5)
+    assert (epoch.between_s, epoch.loader_start_s) == pytest.approx((4.0, 0.5))
+    assert epoch.ends_seen == 2
 
 
 def test_a_profile_says_the_word_the_rates_and_the_epoch() -> None:

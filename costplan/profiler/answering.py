@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from costplan.errors import UnknownError
+from costplan.profiler.epochs import epoch_of
 from costplan.profiler.rules import judge
-from costplan.profiler.taken import bursts, loaders, measured, slowest
+from costplan.profiler.taken import drift, loaders, measured, skew, slowest, taken
 from costplan.profiler.whatif import what_if
 from costplan.records.profiles import Burst, Profile, Range
 
@@ -14,9 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from costplan.profiler.series import Mean
+    from costplan.profiler.taken import Taken
+    from costplan.records.profiles import Epoch
     from costplan.records.ranks import RankFacts, RankTaken
 
 BYTES_PER_GB: Final = 1e9
+SKEW_SHARE: Final = 0.10
+"""TraceML's line for a straggler among the ranks."""
+STAGES_SAID: Final = {
+    "replay": "the step without its loader", "half": "half the batch", "loader": "the loader alone",
+    "workers": "other numbers of workers", "double": "twice the batch",
+}  # fmt: skip
 FEW: Final = 20
 """Steady steps below which a verdict is only a first word."""
 
@@ -35,24 +44,25 @@ def profile_of(
         UnknownError: No rank has measured enough steps.
     """
     rank = slowest(ranks) if ranks else None
-    taken = None if rank is None else bursts(rank)
-    real = None if taken is None else taken.mean("real")
-    if rank is None or taken is None or real is None:
+    found = None if rank is None else taken(rank)
+    real = None if found is None else found.real()
+    if rank is None or found is None or real is None:
         raise UnknownError(
             "no steps of training were seen",
-            hint="a torch DataLoader and a torch optimizer must be at work; give it more time with "
-            "--budget, or run the command alone to see that it trains",
+            hint="a torch optimizer must be at work; give it more time with --budget, or run the "
+            "command alone to see that it trains",
         )
     facts = rank.facts
     loader = loaders(facts, workers=facts.workers)
-    verdict = judge(measured(rank), few_steps_ok=True)
+    epoch = epoch_of(rank, real)
     return Profile(
-        verdict=verdict,
+        verdict=judge(measured(rank), few_steps_ok=True),
         step_s=Range(low=real.low, expected=real.value, high=_finite(real.high)),
         samples_per_s=_rate(real, facts.samples, len(ranks)),
         tokens_per_s=_rate(real, facts.tokens, len(ranks)),
-        epoch_s=_times(real, facts.batches_per_epoch),
-        what_if=what_if(taken, loader, workers=facts.workers),
+        epoch_s=None if epoch is None else epoch.total_s,
+        epoch=epoch,
+        what_if=what_if(found, loader, workers=facts.workers),
         device=facts.device,
         threads=facts.threads,
         ranks=len(ranks),
@@ -74,7 +84,7 @@ def profile_of(
         ),
         redirected=tuple(redirected),
         made=tuple(made),
-        notices=tuple(_notices(real, facts)),
+        notices=(*_notices(real, facts, epoch), *_seen(found, ranks)),
     )
 
 
@@ -90,17 +100,6 @@ def _rate(step: Mean, count: int | None, ranks: int) -> Range | None:
     )
 
 
-def _times(step: Mean, count: int | None) -> Range | None:
-    if not count:
-        return None
-    high = _finite(step.high)
-    return Range(
-        low=count * step.low,
-        expected=count * step.value,
-        high=None if high is None else count * high,
-    )
-
-
 def _finite(value: float) -> float | None:
     return value if value < float("inf") else None
 
@@ -109,8 +108,22 @@ def _gb(size_bytes: int | None) -> float | None:
     return None if size_bytes is None else size_bytes / BYTES_PER_GB
 
 
-def _notices(real: Mean, facts: RankFacts) -> list[str]:
+def _notices(real: Mean, facts: RankFacts, epoch: Epoch | None) -> list[str]:
     found = []
+    if not facts.loader_seen:
+        found.append(
+            "no torch DataLoader was seen: a step is from one optimizer step to the next, and what "
+            "the program's own way of loading costs cannot be told by replaying its batches"
+        )
+    elif epoch is None:
+        found.append("the loader does not tell how many batches an epoch has: its time is unknown")
+    elif not epoch.ends_seen:
+        found.append("no end of an epoch was seen: validation and checkpoints come on top")
+    for name, missing_s in facts.dropped.items():
+        found.append(
+            f"left out for lack of time: {STAGES_SAID.get(name, name)}; --budget with "
+            f"{missing_s:.0f} s more buys it"
+        )
     if real.steps < FEW:
         found.append(
             f"only {real.steps} steps were timed: the step takes {real.low:.3g} to {real.high:.3g} "
@@ -121,3 +134,21 @@ def _notices(real: Mean, facts: RankFacts) -> list[str]:
     for name, why in facts.refused.items():
         found.append(f"no {name} batch could be made: {why}")
     return found
+
+
+def _seen(found: Taken, ranks: Sequence[RankTaken]) -> list[str]:
+    """Return what was seen of the machine and of the ranks beside each other."""
+    told = []
+    slower = drift(found.visits)
+    if slower is not None:
+        told.append(
+            f"the program became {slower:.0%} slower while it was measured (heat, power, or a "
+            "neighbour on the machine): a long run takes longer than its first minutes say"
+        )
+    apart = skew(ranks)
+    if apart is not None and apart >= SKEW_SHARE:
+        told.append(
+            f"rank {slowest(ranks).rank} waits longest for its batches, {apart:.0%} of a step "
+            "longer than the first: all ranks go at its pace"
+        )
+    return told

@@ -1,50 +1,105 @@
-"""One burst: how a program is fed for a while, and the step times that it gives."""
+"""One visit: how a program is fed for a while, and the step times that it gives."""
 
 from __future__ import annotations
 
 import time
-from typing import Any
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Final
 
-from costplan.profiler.series import mean_of
+from costplan.profiler.rounds import Visit, Wanted
 
-LEAST = 6
-"""Steps of a phase at least: fewer have no interval worth a name."""
-MOST = 2000
-ENOUGH = 0.03
-"""A phase ends when half of its 95 % interval is below this share of the mean ..."""
-LONG_ENOUGH_S = 1.0
-"""... and not before this: a shared machine has bad moments longer than a step."""
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MOST: Final = 5000
+"""Steps of a visit: what more of them would tell, the next visit tells better."""
+WARMUP_SHARE: Final = 0.2
+"""Of the budget: where steps are long, warming up ends with this much of it."""
 
 
 class Phase:
-    """One way of feeding the program, and the step times that it gives."""
+    """One visit while it lasts."""
 
-    def __init__(self, name: str, share: float, settle: int) -> None:
-        self.name, self.share, self.settle = name, share, settle
+    def __init__(
+        self, wanted: Wanted, settle: int, *, settle_s: float,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:  # fmt: skip
+        """Begin to settle.
+
+        Args:
+            wanted: Name, time and least number of optimizer steps.
+            settle: Optimizer steps that are not counted, at most.
+            settle_s: After this time settling is over too.
+            clock: For tests.
+        """
+        self.name, self.wanted = wanted.name, wanted
+        self.settle, self.settle_s, self.clock = settle, settle_s, clock
         self.steps_s: list[float] = []
+        self.windows_s: list[float] = []
+        """Mean steps from one optimizer step to the next: some programs fetch all batches of one
+        first, and compute then."""
+        self.window: list[float] = []
+        self.is_spoilt = False
+        """Whether something else fell into the present window."""
         self.waits_s: list[float] = []
         self.ready: list[float] = []
-        self.began_s = time.perf_counter()
+        self.groups = 0
+        self.began_s = clock()
+        self.counted_s: float | None = None
+        self.cpu_s, self.main_s = 0.0, 0.0
+        self.spent_s = 0.0
         self.why_short = ""
 
-    def is_over(self, now_s: float, budget_s: float) -> bool:
-        """Return whether enough is known, or the share of the budget used."""
-        spent_s, share_s = now_s - self.began_s, self.share * budget_s
-        if len(self.steps_s) < LEAST:
-            if spent_s < 2 * share_s:
-                return False
-            self.why_short = "budget"
-            return True
-        if spent_s >= share_s or len(self.steps_s) >= MOST:
-            return True
-        return spent_s >= LONG_ENOUGH_S and mean_of(self.steps_s).half_share <= ENOUGH
+    @property
+    def settling(self) -> bool:
+        """Whether its steps are not counted yet."""
+        return self.counted_s is None
+
+    def add(self, step_s: float, wait_s: float) -> None:
+        """Count a step."""
+        self.steps_s.append(step_s)
+        self.waits_s.append(wait_s)
+        self.window.append(step_s)
+
+    def group(self, now_s: float) -> None:
+        """Note the end of an optimizer step and all its batches."""
+        if self.counted_s is not None:
+            self.groups += 1
+            if self.window and not self.is_spoilt:
+                self.windows_s.append(fmean(self.window))
+            self.window, self.is_spoilt = [], False
+            return
+        self.settle -= 1
+        if self.settle <= 0 or now_s - self.began_s > self.settle_s:
+            self.counted_s = now_s
+            self.cpu_s, self.main_s = -time.process_time(), -time.thread_time()
+
+    def is_over(self, now_s: float) -> bool:
+        """Return whether it was long enough."""
+        if self.counted_s is None or self.groups < self.wanted.least:
+            return False
+        long_enough = now_s - self.counted_s >= self.wanted.longest_s
+        return long_enough or len(self.steps_s) >= MOST
+
+    def close(self, now_s: float) -> None:
+        """Stop counting."""
+        if self.counted_s is not None:
+            self.spent_s = now_s - self.counted_s
+            self.cpu_s += time.process_time()
+            self.main_s += time.thread_time()
+
+    def visit(self) -> Visit | None:
+        """Return what is planned by; None where nothing was counted."""
+        if not self.windows_s:
+            return None
+        step_s = fmean(self.windows_s)
+        return Visit(self.name, step_s, step_s * len(self.steps_s) / max(1, self.groups))
 
     def told(self) -> dict[str, Any]:
         """Return what is kept of it."""
         return {
-            "name": self.name,
-            "steps_s": self.steps_s,
-            "waits_s": self.waits_s,
-            "ready": self.ready,
-            "why_short": self.why_short,
-        }
+            "name": self.name, "steps_s": self.steps_s, "waits_s": self.waits_s,
+            "windows_s": self.windows_s,
+            "ready": self.ready, "groups": self.groups, "spent_s": self.spent_s,
+            "cpu_s": self.cpu_s, "main_s": self.main_s, "why_short": self.why_short,
+        }  # fmt: skip

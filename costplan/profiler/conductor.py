@@ -1,36 +1,31 @@
 """Leads the bursts inside a training program, from one batch to the next.
 
 A step is one batch through the loop: from one call for a batch of the training loader to the next.
-The training loader is the one whose batches are followed by optimizer steps. Each phase feeds the
-program other batches and times what it does with them; nothing is traced while the clock runs.
-Under several ranks the first announces each change some steps ahead, and all change at one step.
+Each visit feeds the program other batches and times what it does with them; nothing is traced while
+the clock runs. Visits begin and end where an optimizer has stepped, so that accumulated batches
+stay together; several ranks all change at one step.
 """
 
 from __future__ import annotations
 
 import atexit
-import json
 import os
-import sys
 import time
-from typing import Any
+import weakref
+from typing import Any, Final
 
-from costplan.profiler import batches, device, series, sweep
-from costplan.profiler.bursts import Phase
-from costplan.profiler.following import Ranks
+from costplan.profiler import batches, device, ending, series, sweep
+from costplan.profiler.bursts import WARMUP_SHARE, Phase
+from costplan.profiler.feeding import Feeds
+from costplan.profiler.finding import Epochs, Finder, Key
+from costplan.profiler.following import Change, Ranks
+from costplan.profiler.notes import Notes
+from costplan.profiler.rounds import KEPT, SETTLING, STAGES, Plan, Visit, Wanted, ratios, typical
 
-FIRST_STEPS = 2
-"""Optimizer steps after which a loader is taken for the training loader."""
-SETTLING = 3
-"""Steps after each change that are not counted."""
-LAST_RANK_S = 2.0
-"""Before a rank ends: one that is still in the last collective must not lose its peer."""
-AGAIN = 3
-"""Times that a program may catch its end; then its process is ended."""
-
-
-Key = tuple[object, ...]
-"""What tells one loader from another, and a loader made anew for each epoch not from the last."""
+WORTH_SHARE: Final = 0.95
+"""Of a step without its loader: above, other workers are not worth a visit."""
+ALONE: Final = ("loader",)
+"""Stages that the program is held for, rather than fed."""
 
 _conductors: dict[int, Any] = {}
 
@@ -42,256 +37,279 @@ def of_process(settings: dict[str, Any]) -> Any:
     return _conductors.get(os.getpid())
 
 
-class Ended(SystemExit):
-    """Ends the program as if it had called exit(0): its own clean-up runs."""
-
-
 class Conductor:
     """Everything that is known of the training loop of one process."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
-        self.pid = os.getpid()
+        self.settings, self.budget_s = settings, float(settings["budget_s"])
         self.ranks = Ranks(settings["folder"])
-        self.settings = settings
-        self.steps_after: dict[Key, int] = {}
-        self.nexts_of: dict[Key, int] = {}
-        self.training: set[Key] = set()
-        self.last: Key | None = None
+        self.notes = Notes(settings["folder"], self.ranks)
+        self.finder = Finder()
+        self.feeds = Feeds()
+        self.plan: Plan | None = None
+        self.phase: Phase | None = None
+        self.visits: list[Visit] = []
+        self.real_steps_s: list[float] = []
         self.first_s: float | None = None
         self.called_s: float | None = None
         self.wait_s = 0.0
-        self.optimizer_steps = 0
-        self.micro = 0
-        self.accumulation = 1
+        self.between = "start"
+        """What fell into the present step beside training; nothing, mostly."""
+        self.group = 0
         self.warmup = SETTLING
-        self.skip = True
-        self.cached: list[Any] = []
-        self.made: dict[str, Any] = {}
-        self.phase: Phase | None = None
-        self.left = [tuple(each) for each in settings["phases"]]
-        self.done: list[Phase] = []
-        self.facts: dict[str, Any] = {}
-        self.endings = 0
+        self.hungry = False
+        """Whether the loader was seen to have nothing ready."""
+        self.is_over = False
+        self.marker: object = None
+        """The optimizer that marks a step where no loader is seen."""
+        self.epochs = Epochs()
 
     # --- what the hooks call --------------------------------------------------------------------
 
-    def stepped(self) -> None:
-        """Note an optimizer step: the loader of the latest batch is a training loader."""
-        self.optimizer_steps += 1
-        if self.last is None:
-            return
-        self.steps_after[self.last] = self.steps_after.get(self.last, 0) + 1
-        if self.training:
-            self.training.add(self.last)
+    def stepped(self, optimizer: object) -> None:
+        """Note an optimizer step; where no loader is seen, it is what a step ends with."""
+        now_s = time.perf_counter()
+        self.first_s = self.first_s or now_s
+        self.notes.optimizer_steps += 1
+        self.finder.stepped()
+        self.marker = self.marker or optimizer
+        if self.finder.has_no_loader and optimizer is self.marker:
+            self._without_loader(now_s)
 
     def next_batch(self, iterator: Any, real_next: Any) -> Any:
         """Return the next batch for the program, real or replayed."""
-        key = sweep.kind(getattr(iterator, "_costplan_loader", iterator))
         called_s = time.perf_counter()
-        if self.first_s is None:
-            self.first_s = called_s
-        if not self.training:
-            return self._unknown(key, iterator, real_next)
-        if key not in self.training:
-            return self._other(key, iterator, real_next)
-        return self._step(key, called_s, iterator, real_next)
-
-    # --- finding the training loader ------------------------------------------------------------
-
-    def _unknown(self, key: Key, iterator: Any, real_next: Any) -> Any:
-        steps = self.steps_after.get(key, 0)
-        if steps >= FIRST_STEPS:
-            self.training.add(key)
-            self.accumulation = max(1, round(self.nexts_of[key] / steps))
-            self._know(getattr(iterator, "_costplan_loader", iterator))
-        batch = real_next(iterator)
-        self.nexts_of[key] = self.nexts_of.get(key, 0) + 1
-        self.last = key
+        self.first_s = self.first_s or called_s
+        self.feeds.iterators.add(iterator)
+        key = sweep.kind(getattr(iterator, "_costplan_loader", iterator))
+        if key == self.finder.main:
+            return self._step(key, called_s, iterator, real_next)
+        if key in self.finder.beside:
+            batch = self._fed(key, iterator, real_next)
+            self.wait_s += time.perf_counter() - called_s
+        else:
+            if self.finder.main is not None:
+                self.between = self.between or "other loader"
+            batch = real_next(iterator)
+        self.finder.asked(key)
         return batch
-
-    def _know(self, loader: Any) -> None:
-        workers = getattr(loader, "num_workers", 0)
-        prefetch = (getattr(loader, "prefetch_factor", None) or 0) if workers else 0
-        self.warmup = series.warmup_steps(workers, prefetch)
-        self.facts |= {
-            "workers": workers,
-            "prefetch": prefetch,
-            "accumulation": self.accumulation,
-            "batches_per_epoch": sweep.length(loader),
-            "pin_memory": bool(getattr(loader, "pin_memory", False)),
-            "startup_s": (self.first_s or 0.0) - self.settings["began_s"],
-            "device": device.name(),
-            "threads": device.threads(),
-        }
-        atexit.register(self.finish)
-        self._begin(loader)
 
     # --- steps ----------------------------------------------------------------------------------
 
-    def _other(self, key: Key, iterator: Any, real_next: Any) -> Any:
-        """Serve another loader (validation, or a new epoch's): its steps are not counted."""
-        self.skip = True
-        self.last = key
-        return real_next(iterator)
-
     def _step(self, key: Key, called_s: float, iterator: Any, real_next: Any) -> Any:
+        if self.plan is None:
+            self._begin(getattr(iterator, "_costplan_loader", iterator))
+        is_new = not getattr(iterator, "_costplan_seen", False)
+        if is_new:
+            iterator._costplan_seen = True
+            self.feeds.loader = weakref.ref(getattr(iterator, "_costplan_loader", iterator))
+            self.between = self.between or "epoch"
+            self.epochs.taken = 0
         self._count(called_s)
-        if (
-            self.phase is not None
-            and self.micro % self.accumulation == 0
-            and self._changes(called_s)
-        ):
-            self._change(getattr(iterator, "_costplan_loader", None))
-            called_s = time.perf_counter()
-        if self.phase is None:
+        if self.finder.stepped_since:
+            called_s = self._boundary(called_s, iterator)
+        if self.is_over:
             if self.settings["keep_going"]:
                 return real_next(iterator)  # measured, and not disturbed any more
             self.end()
-        batch = self._fed(iterator, real_next)
-        self.wait_s = time.perf_counter() - called_s
+        if self.phase is not None and self.phase.name == "real":
+            self._see_ready(iterator)
+        before_s = time.perf_counter()
+        try:
+            batch = self._fed(key, iterator, real_next)
+        except StopIteration:
+            self.between = "epoch"
+            self.epochs.ended()
+            raise
+        self.epochs.taken += 1
+        self.wait_s = time.perf_counter() - before_s
         self.called_s = called_s
-        self.micro += 1
-        self.last = key
+        # The first batch of a new iterator waits for its workers to start.
+        self.between = "loader start" if is_new else ""
+        self.finder.asked(key)
         return batch
-
-    def end(self) -> None:
-        """End the program: its weights have seen replayed and cut batches.
-
-        Raises:
-            Ended: Always, but for a program that caught it too often: its process is ended.
-        """
-        self.finish()
-        if self.ranks.world > 1:
-            time.sleep(LAST_RANK_S)
-        self.endings += 1
-        if self.endings > AGAIN:
-            sys.stderr.flush()
-            os._exit(0)
-        raise Ended(0)
 
     def _count(self, called_s: float) -> None:
-        """Put the step that ends now to its phase, unless something else fell into it."""
+        """Put the step that ends now to its visit, unless something else fell into it."""
         phase = self.phase
-        if phase is None or self.called_s is None:
+        if phase is None or self.called_s is None or phase.settling:
             return
-        if self.skip or phase.settle > 0:
-            phase.settle -= 0 if self.skip else 1
-            self.skip = False
+        step_s = called_s - self.called_s
+        if self.between and not self.epochs.are_short:
+            self.notes.gap(self.between, step_s, phase.name)
+            phase.is_spoilt = True
             return
-        phase.steps_s.append(called_s - self.called_s)
-        phase.waits_s.append(self.wait_s)
+        phase.add(step_s, self.wait_s)
 
-    def _changes(self, now_s: float) -> bool:
-        """Return whether the phase ends at this step: one process decides, the others follow."""
-        phase = self.phase
-        if phase is None:
-            return False
-        is_over = self.ranks.rank == 0 and phase.is_over(now_s, self.settings["budget_s"])
-        return self.ranks.changes(self.micro, is_over=is_over, accumulation=self.accumulation)
-
-    # --- batches --------------------------------------------------------------------------------
-
-    def _fed(self, iterator: Any, real_next: Any) -> Any:
-        assert self.phase is not None
-        if self.phase.name != "real":
-            return self._replayed(self.phase.name)
+    def _see_ready(self, iterator: Any) -> None:
         ready = sweep.ready(iterator)
-        try:
-            batch = real_next(iterator)
-        except StopIteration:
-            self.skip = True  # the end of an epoch falls into this step
-            raise
-        if not getattr(iterator, "_costplan_seen", False):
-            iterator._costplan_seen = True
-            self.skip = True  # its workers have just been started
-        if ready is not None:
+        if ready is not None and self.phase is not None and not self.phase.settling:
             self.phase.ready.append(ready)
-        if len(self.cached) < 2:
-            self.cached.append(batches.cloned(batch))
-        return batch
 
-    def _replayed(self, name: str) -> Any:
-        if name not in self.made:
-            self.made[name] = self._make(name)
-        source, versions = self.made[name]
-        if versions is None:
-            return batches.cloned(source)
-        if batches.versions(source) != versions:
-            # The program writes into its batches: give it a fresh one each time from now on.
-            self.made[name] = (self._make(name)[0], None)
-            return batches.cloned(self.made[name][0])
-        return batches.same(source)
+    def _fed(self, key: Key, iterator: Any, real_next: Any) -> Any:
+        name = "real" if self.phase is None else self.phase.name
+        other = self.feeds.other
+        if name == "workers" and other is not None and key == self.finder.main:
+            return other.next_batch()
+        if name not in ("real", "workers") and self.epochs.is_over:
+            raise StopIteration
+        if self.phase is None:
+            return real_next(iterator)
+        return self.feeds.of_loader(key, name, iterator, real_next)
 
-    def _make(self, name: str) -> tuple[Any, Any]:
-        first = batches.cloned(self.cached[0])
-        if name == "half":
-            first = batches.cloned(batches.first_half(first))
-        elif name == "double":
-            first = batches.joined(first, batches.cloned(self.cached[-1]))
-        return first, batches.versions(first)
-
-    # --- phases ---------------------------------------------------------------------------------
+    # --- visits ---------------------------------------------------------------------------------
 
     def _begin(self, loader: Any) -> None:
-        self.phase = None
-        while self.left and self.phase is None:
-            name, share = self.left.pop(0)
-            if name == "loader":
-                self._loader_alone(loader, share * self.settings["budget_s"])
-            elif self._can(name):
-                self.phase = Phase(name, share, self.warmup if name == "real" else SETTLING)
+        """Take in what is known of the loader, and the plan."""
+        workers = getattr(loader, "num_workers", 0)
+        prefetch = (getattr(loader, "prefetch_factor", None) or 0) if workers else 0
+        self.warmup = -(-series.warmup_steps(workers, prefetch) // self.finder.accumulation)
+        self.notes.facts |= {
+            "workers": workers, "prefetch": prefetch, "batches_per_epoch": sweep.length(loader),
+            "pin_memory": bool(getattr(loader, "pin_memory", False)),
+        }  # fmt: skip
+        self._plan(KEPT if self.settings["keep_going"] else STAGES)
+
+    def _plan(self, stages: Any) -> None:
+        self.notes.facts |= {
+            "startup_s": (self.first_s or 0.0) - self.settings["began_s"],
+            "device": device.name(), "threads": device.threads(),
+        }  # fmt: skip
+        atexit.register(self.finish)
+        self.plan = Plan(stages, budget_s=self.budget_s, can=self._can)
+        self.finder.stepped_since = True
+
+    def _boundary(self, called_s: float, iterator: Any) -> float:
+        """Change to the next visit where it is time; return when the step begins."""
+        self.group += 1
         if self.phase is not None:
-            device.settle()
-            self.phase.began_s = time.perf_counter()
-            self.skip = True
+            self.phase.group(called_s)
+        is_over = self.ranks.rank == 0 and (self.phase is None or self.phase.is_over(called_s))
+        if is_over and not self.ranks.announced:
+            self._close(called_s)
+            self.ranks.announce(self.group, self._next())
+        change = self.ranks.due(self.group)
+        if change is None:
+            return called_s
+        if self.ranks.rank:
+            self._close(called_s)
+        self._enter(change, iterator)
+        return time.perf_counter()
+
+    def _next(self) -> Wanted | None:
+        """Return the next visit; what the program is held for is done here and now."""
+        assert self.plan is not None
+        while True:
+            spent_s = time.perf_counter() - (self.first_s or 0.0)
+            wanted = self.plan.next(self.visits, self.real_steps_s, spent_s)
+            self.notes.facts["dropped"] = self.plan.dropped
+            if wanted is None or wanted.name not in ALONE:
+                return wanted
+            loader = None if self.feeds.loader is None else self.feeds.loader()
+            if loader is not None:
+                self.notes.facts["loader"] = sweep.sweep(loader, wanted.longest_s)
+            self.plan.done()
+
+    def _close(self, now_s: float) -> None:
+        """Keep the visit that is over."""
+        phase = self.phase
+        if phase is None:
+            return
+        device.settle()
+        phase.close(now_s)
+        self.notes.phases.append(phase.told())
+        visit = phase.visit()
+        if visit is not None:
+            self.visits.append(visit)
+        if phase.name == "real":
+            self.real_steps_s += phase.windows_s
+            self.hungry = sum(phase.ready) < len(phase.ready)
+        self._describe()
+
+    def _describe(self) -> None:
+        facts, feeder = self.notes.facts, self.feeds.feeders.get(self.finder.main or ())
+        facts["accumulation"] = self.finder.accumulation
+        if "samples" not in facts and feeder is not None and feeder.cached:
+            facts["samples"] = batches.samples(feeder.cached[0])
+            facts["tokens"] = batches.tokens(feeder.cached[0])
+
+    def _enter(self, change: Change, iterator: Any) -> None:
+        """Begin the next visit, or none."""
+        before = None if self.phase is None else self.phase.name
+        if change.wanted is None:
+            self.phase, self.is_over = None, True
+            self.notes.facts["finished"] = True
+            return
+        settle, name = SETTLING, change.wanted.name
+        if before is None:
+            settle = self.warmup
+        elif name == "real" and before != "real":
+            settle = self._settle_real(iterator)
+        elif name == "workers" and self.feeds.other is not None:
+            settle = self.feeds.other.settle
+        elif name == before:
+            settle = 0
+        if before == "workers" and self.feeds.other is not None and name != "workers":
+            self.feeds.other.close()
+        self.phase = Phase(change.wanted, settle, settle_s=WARMUP_SHARE * self.budget_s)
+        if settle == 0:
+            self.phase.group(time.perf_counter())
+        self.notes.write()
+
+    def _settle_real(self, iterator: Any) -> int:
+        """Return how long real batches need to be real again: the queue filled meanwhile.
+
+        Where it had been empty it is emptied, so that no ready batch hides a slow loader; where
+        it had been full it is full again.
+        """
+        if self.hungry:
+            sweep.drain(iterator)
+            return SETTLING
+        return max(SETTLING, self.warmup - series.LEAST_WARMUP + SETTLING)
 
     def _can(self, name: str) -> bool:
-        """Return whether a phase can be made from what was seen; keep why not."""
-        if name == "real":
-            return True
-        if len(self.cached) < (2 if name == "double" else 1):
-            return False
-        try:
-            self.made.setdefault(name, self._make(name))
-        except batches.NoCutError as error:
-            self.facts.setdefault("refused", {})[name] = str(error)
-            return False
-        return True
+        """Return whether batches of a kind can be made, and are worth it; keep why not."""
+        if name == "loader":
+            return self.ranks.world == 1
+        if name == "workers":
+            tried, now = self.notes.facts.get("loader", []), self.notes.facts.get("workers", 0)
+            costs = ratios(self.visits, "real", "replay")
+            pays = bool(costs) and typical(costs).value <= WORTH_SHARE
+            return pays and self.feeds.take_other(tried, now)
+        why = self.feeds.why_not(name)
+        if why:
+            self.notes.facts.setdefault("refused", {})[name] = why
+        return not why
 
-    def _loader_alone(self, loader: Any, budget_s: float) -> None:
-        """Time the loader without the program, as it is set and with other numbers of workers."""
-        if loader is not None and self.ranks.world == 1:
-            self.facts["loader"] = sweep.sweep(loader, budget_s)
+    # --- programs without a loader --------------------------------------------------------------
 
-    def _change(self, loader: Any) -> None:
-        assert self.phase is not None
-        device.settle()
-        self.done.append(self.phase)
-        self.ranks.changed()
-        if "samples" not in self.facts and self.cached:
-            self.facts["samples"] = batches.samples(self.cached[0])
-            self.facts["tokens"] = batches.tokens(self.cached[0])
-        self._begin(loader)
-        self.write()
+    def _without_loader(self, now_s: float) -> None:
+        """Take a step from one optimizer step to the next; only what is real can be measured."""
+        if self.plan is None:
+            self.warmup = series.LEAST_WARMUP
+            self.notes.facts["loader_seen"] = False
+            self._plan(KEPT)
+        self._count(now_s)
+        now_s = self._boundary(now_s, None)
+        self.called_s, self.between = now_s, ""
+        if self.is_over and not self.settings["keep_going"]:
+            self.end()
+
+    # --- the end --------------------------------------------------------------------------------
+
+    def end(self) -> None:
+        """End the program, and the workers of its loaders."""
+        self.finish()
+        self.feeds.end_workers()
+        ending.end(self.ranks.world)
 
     def finish(self) -> None:
-        """Keep what was measured, also of a phase that the end of the program cut short."""
-        if self.phase is not None and self.phase.steps_s:
-            self.phase.why_short = "the program ended"
-            self.done.append(self.phase)
-            self.phase = None
-        self.facts["finished"] = not self.left
-        self.facts["peak_memory_bytes"] = device.peak_memory_bytes()
-        self.write()
-
-    def write(self) -> None:
-        """Write everything measured so far, whole or not at all."""
-        path = os.path.join(self.settings["folder"], f"{self.pid}.json")
-        body = {
-            "pid": self.pid, "rank": self.ranks.rank, "world": self.ranks.world,
-            "optimizer_steps": self.optimizer_steps, "facts": self.facts,
-            "phases": [phase.told() for phase in self.done],
-        }  # fmt: skip
-        with open(path + ".part", "w", encoding="utf-8") as file:
-            json.dump(body, file)
-        os.replace(path + ".part", path)
+        """Keep what was measured, also of a visit that the end of the program cut short."""
+        phase = self.phase
+        if phase is not None and phase.steps_s:
+            phase.why_short = "the program ended"
+            self._close(time.perf_counter())
+        self.phase = None
+        self._describe()
+        self.notes.facts["peak_memory_bytes"] = device.peak_memory_bytes()
+        self.notes.write()

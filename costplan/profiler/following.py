@@ -5,10 +5,21 @@ A step ends with all ranks together, so that a change some steps ahead is read b
 
 from __future__ import annotations
 
+import json
 import os
+from typing import Final, NamedTuple
 
-AHEAD = 3
+from costplan.profiler.rounds import Wanted
+
+AHEAD: Final = 3
 """Optimizer steps by which the first rank announces a change."""
+
+
+class Change(NamedTuple):
+    """What all ranks do from one optimizer step on; nothing any more where None is wanted."""
+
+    group: int
+    wanted: Wanted | None
 
 
 class Ranks:
@@ -19,33 +30,34 @@ class Ranks:
         self.world = int(os.environ.get("WORLD_SIZE", "1") or 1)
         self.place = os.path.join(folder, "change")
         self.number = 0
-        self.announced: int | None = None
+        self.announced: Change | None = None
 
-    def changes(self, micro: int, *, is_over: bool, accumulation: int) -> bool:
-        """Return whether all change at this step."""
+    def announce(self, group: int, wanted: Wanted | None) -> None:
+        """Tell the others what comes next; alone, it comes at once."""
         if self.world == 1:
-            return is_over
-        if self.announced is None and is_over:
-            self.announced = micro + AHEAD * accumulation
-            self._write()
-        elif self.announced is None and self.rank:
-            self.announced = self._read()
-        return self.announced is not None and micro >= self.announced
-
-    def changed(self) -> None:
-        """Forget the change that was made."""
-        self.number += 1
-        self.announced = None
-
-    def _write(self) -> None:
-        with open(f"{self.place}.part", "w", encoding="ascii") as file:
-            file.write(f"{self.number} {self.announced}")
+            self.announced = Change(group, wanted)
+            return
+        self.announced = Change(group + AHEAD, wanted)
+        with open(f"{self.place}.part", "w", encoding="utf-8") as file:
+            json.dump([self.number, self.announced.group, wanted], file)
         os.replace(f"{self.place}.part", self.place)
 
-    def _read(self) -> int | None:
+    def due(self, group: int) -> Change | None:
+        """Return the change that is made at this optimizer step, once."""
+        if self.announced is None and self.rank:
+            self.announced = self._read()
+        if self.announced is None or group < self.announced.group:
+            return None
+        change, self.announced = self.announced, None
+        self.number += 1
+        return change
+
+    def _read(self) -> Change | None:
         try:
-            with open(self.place, encoding="ascii") as file:
-                number, micro = file.read().split()
+            with open(self.place, encoding="utf-8") as file:
+                number, group, wanted = json.load(file)
         except (OSError, ValueError):
             return None
-        return int(micro) if int(number) == self.number else None
+        if number != self.number:
+            return None
+        return Change(group, None if wanted is None else Wanted(*wanted))

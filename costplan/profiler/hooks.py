@@ -102,11 +102,11 @@ def on_loader(module: Any, settings: dict[str, Any]) -> None:
 def on_optimizer(module: Any, settings: dict[str, Any]) -> None:
     """Tell the conductor of each optimizer step."""
 
-    def stepped(*_: object) -> None:
+    def stepped(optimizer: object, *_: object) -> None:
         from costplan.profiler import conductor
 
         leads = conductor.of_process(settings)
         if leads is not None:
-            leads.stepped()
+            leads.stepped(optimizer)
 
     module.register_optimizer_step_post_hook(stepped)

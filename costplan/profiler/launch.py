@@ -21,15 +21,6 @@ from costplan.records.ranks import RankTaken
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-PHASES: Final = (
-    ("real", 0.20), ("replay", 0.10), ("half", 0.08),
-    ("real", 0.20), ("replay", 0.10), ("half", 0.08),
-    ("loader", 0.16), ("double", 0.08),
-)  # fmt: skip
-"""Each with its share of the budget; twice around, so that a machine that slows down meanwhile does
-not look like a slow loader. Double comes last: it is what may run out of memory."""
-KEPT: Final = (("real", 1.0),)
-"""Of a program that trains on: nothing that would spoil its weights."""
 GRACE_S: Final = 60.0
 """After the last burst the program has so long to clean up."""
 POLL_S: Final = 0.2
@@ -73,7 +64,6 @@ def run(
         settings = {
             "folder": folder, "budget_s": budget_s, "began_s": began_s, "started_s": time.time(),
             "allow_writes": allow_writes or keep_going, "keep_going": keep_going,
-            "phases": KEPT if keep_going else PHASES,
         }  # fmt: skip
         process = _started(command, settings)
         try:

@@ -15,6 +15,9 @@ GPU_SHARE: Final = 0.85
 its host holds up 72 %."""
 NEAR_SHARE: Final = 0.10
 """Savings that differ by less are not told apart: that much the bursts themselves err."""
+CLEAR_RATIO: Final = 2.5
+"""Work that takes so many times what the loader costs is the word, though the loader costs 10 %:
+handing a batch over from a worker takes 1 to 2 ms whatever the loader does. Chosen on two cores."""
 HOST_EXPONENT: Final = 0.3
 GPU_EXPONENT: Final = 0.5
 """On two cores a chain of 150 small layers measures 0.0 to 0.06, a compute-bound net 0.5 to

@@ -2,7 +2,7 @@
 
 In this order, with r what a perfect loader would save and g the busy share of what is left:
 
-1. Too few steps, a mean too uncertain or bursts that contradict each other: inconclusive.
+1. Too few steps, or an interval too wide to say on which side of a line it lies: inconclusive.
 2. The loader, where r is 10 % or more and the step was seen to wait for it.
 3. The device, where g is 85 % or more; without a busy share, where the time grows with the batch.
 4. The host, where the loader is known not to be it.
@@ -11,6 +11,7 @@ In this order, with r what a perfect loader would save and g the busy share of w
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from costplan.profiler.causes import cause
@@ -24,6 +25,7 @@ from costplan.profiler.gains import (
     tried_share,
 )
 from costplan.profiler.limits import (
+    CLEAR_RATIO,
     FASTER_THAN_BATCH,
     GOOD_ERROR_SHARE,
     GPU_EXPONENT,
@@ -98,23 +100,36 @@ def judge(measured: Measured, *, few_steps_ok: bool = False) -> Verdict:
 
 def refusal(measured: Measured, *, few_steps_ok: bool) -> Decided | None:
     """Return inconclusive where what was measured is no ground for a verdict."""
-    error = measured.step_error_share
+    error, turn_about = measured.step_error_share, measured.replay_error_share
     if measured.step_s is None:
         return Decided("inconclusive", "the time of a step is not known")
-    if error is not None and error > MOST_ERROR_SHARE:
+    # Steps measured in turn are compared better than each of them is known.
+    if error is not None and error > MOST_ERROR_SHARE and turn_about is None:
         return Decided("inconclusive", f"the step time is uncertain by {error:.0%}")
     if measured.steps is not None and measured.steps < LEAST_STEPS and not few_steps_ok:
         return Decided("inconclusive", f"{measured.steps} steady steps, {LEAST_STEPS} are needed")
-    if measured.orders_agree is False:
-        return Decided("inconclusive", "bursts in the other order say the opposite")
-    return None
+    return unsure_of_loader(measured, measured.step_s)
+
+
+def unsure_of_loader(measured: Measured, step_s: float) -> Decided | None:
+    """Return inconclusive where what a perfect loader saves may be nothing, or much."""
+    error = measured.replay_error_share
+    if measured.replay_s is None or error is None or error <= NEAR_SHARE:
+        return None
+    saved = 1 - measured.replay_s / step_s
+    # Nothing is saved that was not waited for.
+    most = 1.0 if measured.wait_s is None else max(measured.wait_s / step_s, saved)
+    low, high = max(saved - error, 0.0), min(saved + error, most)
+    if not low < LOADER_SHARE <= high:
+        return None
+    return Decided("inconclusive", f"a perfect loader saves between {low:.0%} and {high:.0%}")
 
 
 def decided(case: Case) -> Decided:
     """Return the first verdict that the rules give."""
     loader = holding_up(case)
     if loader is not None:
-        return against_host(case, loader)
+        return against_work(case, loader)
     if case.loader is None and keeps_pace(case.measured):
         return Decided("dataloader", "the loader alone takes as long as the whole step")
     return communication(case) or device(case)
@@ -138,6 +153,26 @@ def keeps_pace(measured: Measured) -> bool:
     if measured.loader_s is None or measured.step_s is None:
         return False
     return measured.loader_s >= KEEPS_UP_SHARE * measured.step_s
+
+
+def against_work(case: Case, loader: Gain) -> Decided:
+    """Return the loader, unless what the program does with a batch costs as much or more."""
+    measured, share = case.measured, loader.share
+    base_s, half_s = measured.replay_s, measured.half_s
+    if case.host is not None or base_s is None or half_s is None or measured.step_s is None:
+        return against_host(case, loader)
+    # With t = fixed + a x batch: what half the batch leaves twice is the host's.
+    fixed = min(max(2 * half_s - base_s, 0.0), base_s) / measured.step_s
+    grows = base_s / measured.step_s - fixed
+    word: Part = "host" if fixed > grows else "gpu"
+    most = max(fixed, grows)
+    saves = f"a perfect loader saves {bounded(loader)}"
+    if share - most >= NEAR_SHARE:
+        return Decided("dataloader", saves)
+    if most >= CLEAR_RATIO * share:
+        return device(case)
+    order: tuple[Part, ...] = ("dataloader", word) if share >= most else (word, "dataloader")
+    return Decided("mixed", f"{saves}, the {word} takes {most:.0%}", order)
 
 
 def against_host(case: Case, loader: Gain) -> Decided:
@@ -204,15 +239,28 @@ def by_busy(case: Case, busy: float) -> Decided:
 def by_growth(case: Case, grows: float) -> Decided:
     """Return host or device by how the time grows with the batch; a loader's grows with it too."""
     shown = f"step time grows with the batch to the power of {grows:.2f}"
-    if grows < HOST_EXPONENT:
+    if grows < HOST_EXPONENT and growth(case.measured, grows)[1] <= GPU_EXPONENT:
         return Decided("host", shown)
     if grows > FASTER_THAN_BATCH:
         return Decided("gpu", shown)
     if not loader_excluded(case):
         return undecided(case)
+    low, high = growth(case.measured, grows)
+    if low < HOST_EXPONENT and high > GPU_EXPONENT:
+        return Decided("inconclusive", f"{shown}, by its interval {low:.2f} to {high:.2f}")
     if grows > GPU_EXPONENT:
         return Decided("gpu", shown)
     return Decided("mixed", shown, ("host", "gpu"))
+
+
+def growth(measured: Measured, grows: float) -> tuple[float, float]:
+    """Return the interval of the growth with the batch, as the half batch's leaves it."""
+    base_s, half_s = measured.replay_s or measured.step_s, measured.half_s
+    error = measured.half_error_share
+    if base_s is None or half_s is None or error is None:
+        return grows, grows
+    low, high = half_s / base_s + error, max(half_s / base_s - error, SMALLEST_SHARE)
+    return -math.log2(low), -math.log2(high)
 
 
 def undecided(case: Case) -> Decided:
@@ -236,9 +284,11 @@ def confidence(case: Case, word: Word) -> Confidence:
         return "medium" if word == "gpu" else "low"
     if (measured.steps or LEAST_STEPS) < LEAST_STEPS or (bounds and word != "gpu"):
         return "low"
-    error = measured.step_error_share
-    exact = error is not None and error <= GOOD_ERROR_SHARE and measured.steps is not None
-    return "high" if exact and not bounds and measured.orders_agree else "medium"
+    errors = [measured.step_error_share, measured.replay_error_share]
+    if case.busy is None and word != "dataloader":
+        errors.append(measured.half_error_share)
+    exact = all(error is not None and error <= GOOD_ERROR_SHARE for error in errors)
+    return "high" if exact and not bounds and measured.steps is not None else "medium"
 
 
 def contradicts(case: Case, word: Word) -> bool:

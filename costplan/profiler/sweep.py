@@ -10,6 +10,12 @@ import time
 from typing import Any
 
 SHORTEST_S = 0.5
+LEAST_BATCHES = 3
+WORTH_RATIO = 1.1
+"""Less than a tenth more is within what a repeated sweep differs by."""
+MOST_READY = 256
+PROBLEMS = (TypeError, ValueError, AttributeError, RuntimeError, AssertionError, OSError)
+"""What a loader raises that cannot be made anew, or not with so many workers."""
 
 
 def usable_cpus() -> int:
@@ -33,29 +39,40 @@ def sweep(loader: Any, budget_s: float) -> list[dict[str, Any]]:
     began_s = time.perf_counter()
     while left:
         rest_s = budget_s - (time.perf_counter() - began_s)
-        if rest_s < SHORTEST_S:
+        # Workers that are spawned import the program again: that can take seconds each time.
+        start_s = max((each.get("first_s") or 0.0 for each in found), default=0.0)
+        if found and rest_s < max(SHORTEST_S, 1.5 * start_s):
             break
         workers = left.pop(0)
         try:
             found.append(_timed(loader, workers, rest_s / (len(left) + 1)))
-        except (TypeError, ValueError, AttributeError, RuntimeError, AssertionError) as error:
+        except PROBLEMS as error:
             found.append({"workers": workers, "problem": f"{type(error).__name__}: {error}"[:200]})
     return found
 
 
+def worth(tried: list[dict[str, Any]], now: int) -> int | None:
+    """Return the number of workers that gives the most, if that is worth a visit.
+
+    >>> worth([{"workers": 0, "batches_per_s": 9.0}, {"workers": 2, "batches_per_s": 17.0}], now=0)
+    2
+    """
+    rates: dict[int, float] = {each["workers"]: each.get("batches_per_s") or 0 for each in tried}
+    best = max((n for n in rates if n != now), key=lambda n: rates[n], default=None)
+    if best is None or rates[best] <= WORTH_RATIO * rates.get(now, 0.0):
+        return None
+    return best
+
+
 def _timed(loader: Any, workers: int, budget_s: float) -> dict[str, Any]:
-    other = (
-        loader if workers == getattr(loader, "num_workers", 0) else _with_workers(loader, workers)
-    )
+    other = with_workers(loader, workers)
     skipped = max(1, workers * (getattr(other, "prefetch_factor", None) or 0))
-    began_s = time.perf_counter()
+    began_s, cpu_s = time.perf_counter(), _cpu_s()
     first_s, count, start_s = None, 0, began_s
     iterator = iter(other)
-    real_next = type(iterator).__next__
-    real_next = getattr(real_next, "_costplan_real", real_next)
     try:
-        while time.perf_counter() - began_s < budget_s or count == 0:
-            real_next(iterator)
+        while time.perf_counter() - began_s < budget_s or count < LEAST_BATCHES:
+            _real_next(iterator)
             now_s = time.perf_counter()
             if first_s is None:
                 first_s = now_s - began_s
@@ -68,30 +85,82 @@ def _timed(loader: Any, workers: int, budget_s: float) -> dict[str, Any]:
                 break
     except StopIteration:
         pass
-    spent_s = time.perf_counter() - start_s
-    del iterator
+    end_s = time.perf_counter()
+    del iterator  # its workers end here, and their time on the processors is known
+    whole_s = max(end_s - began_s, 1e-9)
     return {
         "workers": workers,
         "batches": count,
         "first_s": first_s,
-        "batches_per_s": count / spent_s if count else None,
+        "batches_per_s": count / (end_s - start_s) if count else None,
+        "cpu_share": min(1.0, (_cpu_s() - cpu_s) / whole_s / usable_cpus()),
     }
 
 
-def _with_workers(loader: Any, workers: int) -> Any:
-    """Return a loader of the same batches with another number of workers."""
+def _cpu_s() -> float:
+    """Return the processor time of this process and of its children that have ended."""
+    return sum(os.times()[:4])
+
+
+def _real_next(iterator: Any) -> Any:
+    real = type(iterator).__next__
+    return getattr(real, "_costplan_real", real)(iterator)
+
+
+def with_workers(loader: Any, workers: int) -> Any:
+    """Return a new loader of the same batches with a number of workers.
+
+    Also for the present number: an iterator of the program's own loader would reset one that keeps
+    its workers from epoch to epoch.
+    """
+    from torch.utils.data import DataLoader
+
     given: dict[str, Any] = {
         "num_workers": workers, "collate_fn": loader.collate_fn, "pin_memory": loader.pin_memory,
         "worker_init_fn": loader.worker_init_fn,
         "multiprocessing_context": loader.multiprocessing_context if workers else None,
+        "prefetch_factor": loader.prefetch_factor if workers else None,
     }  # fmt: skip
-    from torch.utils.data import DataLoader
-
     if loader.batch_sampler is not None:
         return DataLoader(loader.dataset, batch_sampler=loader.batch_sampler, **given)
     if loader.sampler is not None and loader.batch_size is None:
         return DataLoader(loader.dataset, batch_size=None, sampler=loader.sampler, **given)
     return DataLoader(loader.dataset, batch_size=loader.batch_size, **given)
+
+
+class Other:
+    """The batches of the program's loader, from another number of workers."""
+
+    def __init__(self, loader: Any, workers: int) -> None:
+        self.loader, self.workers = with_workers(loader, workers), workers
+        self.iterator: Any = None
+        self.settle = 2 + workers * (self.loader.prefetch_factor or 0)
+        """Batches until its full queue hides nothing any more."""
+
+    def next_batch(self) -> Any:
+        """Return its next batch, of the next epoch where one has ended."""
+        if self.iterator is None:
+            self.iterator = iter(self.loader)
+        try:
+            return _real_next(self.iterator)
+        except StopIteration:
+            self.iterator = iter(self.loader)
+            return _real_next(self.iterator)
+
+    def close(self) -> None:
+        """End its workers."""
+        self.iterator = None
+
+
+def drain(iterator: Any) -> None:
+    """Throw away what lies ready: it would hide a loader that is too slow."""
+    for _ in range(MOST_READY):
+        if not ready(iterator):
+            return
+        try:
+            _real_next(iterator)
+        except StopIteration:
+            return
 
 
 def ready(iterator: Any) -> float | None:

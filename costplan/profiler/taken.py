@@ -1,12 +1,13 @@
-"""From the step times of all bursts to the measurements that the rules judge."""
+"""From the step times of all visits to the measurements that the rules judge."""
 
 from __future__ import annotations
 
-from statistics import median
+from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from costplan.profiler.rounds import Visit, ratios, typical
 from costplan.profiler.series import Mean, mean_of
-from costplan.records.verdicts import Measured
+from costplan.records.verdicts import Measured, Tried
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,66 +16,124 @@ if TYPE_CHECKING:
 
 LEAST_STEPS: Final = 3
 """Fewer steps of a burst say nothing."""
+DRIFT_VISITS: Final = 6
+"""Of the real program, before a trend can be told from chance."""
+DRIFT_SHARE: Final = 0.05
+"""A B200 loses 15 % from its 10th to its 80th iteration as its clock falls; less is not said."""
 
 
-class Bursts(NamedTuple):
-    """The bursts of one process, by what they fed it."""
+class Taken(NamedTuple):
+    """What one process measured: its steps, and each way of feeding against its base."""
 
-    steps_s: dict[str, tuple[tuple[float, ...], ...]]
+    visits: tuple[Visit, ...]
+    steps_s: dict[str, tuple[float, ...]]
     waits_s: tuple[float, ...]
-    ready: tuple[float, ...]
+    ready: float | None
+    """Batches that lay ready on the mean."""
 
-    def mean(self, name: str) -> Mean | None:
-        """Return the mean step of all bursts of a name together; None where there is none."""
-        every = [step for steps in self.steps_s.get(name, ()) for step in steps]
-        return mean_of(every) if len(every) >= LEAST_STEPS else None
+    def real(self) -> Mean | None:
+        """Return the mean step of the program as it is; None where too few were seen."""
+        return mean_of(steps) if len(steps := self.steps_s.get("real", ())) >= LEAST_STEPS else None
+
+    def step(self, name: str, base: str) -> Mean | None:
+        """Return the mean step of a way of feeding: its ratio to the base, times the base's.
+
+        Each visit was held against the visits beside it, so that a machine that slowed down
+        between them does not count.
+        """
+        found = ratios(self.visits, base, name)
+        of = self.real() if base == "real" else self.step(base, "real")
+        steps = len(self.steps_s.get(name, ()))
+        if not found or of is None or steps < LEAST_STEPS:
+            return None
+        ratio = typical(found)
+        return Mean(
+            ratio.value * of.value, ratio.low * of.value, ratio.high * of.value, steps,
+        )  # fmt: skip
 
 
-def bursts(rank: RankTaken) -> Bursts:
-    """Return the bursts of a rank as it wrote them."""
-    found: dict[str, list[tuple[float, ...]]] = {}
+def taken(rank: RankTaken) -> Taken:
+    """Return what a rank wrote, in order."""
+    visits = []
+    steps: dict[str, list[float]] = {}
     waits: list[float] = []
     ready: list[float] = []
     for phase in rank.phases:
-        found.setdefault(phase.name, []).append(phase.steps_s)
+        steps.setdefault(phase.name, []).extend(phase.means_s)
+        if phase.means_s:
+            visits.append(Visit(phase.name, fmean(phase.means_s), 0.0))
         if phase.name == "real":
             waits += phase.waits_s
             ready += phase.ready
-    steps = {name: tuple(parts) for name, parts in found.items()}
-    return Bursts(steps, tuple(waits), tuple(ready))
+    return Taken(
+        tuple(visits), {name: tuple(each) for name, each in steps.items()}, tuple(waits),
+        fmean(ready) if ready else None,
+    )  # fmt: skip
 
 
 def measured(rank: RankTaken) -> Measured:
     """Return what the rules need; what was not measured is None."""
-    taken, facts = bursts(rank), rank.facts
-    real, replay = taken.mean("real"), taken.mean("replay")
-    half, double = taken.mean("half"), taken.mean("double")
+    found, facts = taken(rank), rank.facts
+    real = found.real()
+    replay, half = found.step("replay", "real"), found.step("half", "replay")
+    double, workers = found.step("double", "replay"), found.step("workers", "real")
     loader = loaders(facts, workers=facts.workers)
+    main = [(each.main_s, each.spent_s) for each in rank.phases if each.name == "real"]
+    main_s, main_of_s = sum(a for a, _ in main), sum(b for _, b in main)
+    tried: tuple[Tried, ...] = ()
+    if workers is not None and loader.best_workers is not None:
+        tried = (Tried(fix=more_workers(loader.best_workers, facts.workers), of="dataloader",
+                       step_s=workers.value),)  # fmt: skip
     return Measured(
         step_s=None if real is None else real.value,
         steps=None if real is None else real.steps,
         step_error_share=None if real is None else min(real.half_share, 1e6),
-        orders_agree=orders_agree(taken),
-        wait_s=sum(taken.waits_s) / len(taken.waits_s) if taken.waits_s else None,
-        loader_seen=True,
+        wait_s=fmean(found.waits_s) if found.waits_s and facts.loader_seen else None,
+        loader_seen=facts.loader_seen,
         replay_s=None if replay is None else replay.value,
+        replay_error_share=error_share(replay, real),
         half_s=None if half is None else half.value,
+        half_error_share=error_share(half, replay),
         double_s=None if double is None else double.value,
-        ready_batches=sum(taken.ready) / len(taken.ready) if taken.ready else None,
+        ready_batches=found.ready,
         loader_s=loader.now_s,
         loader_more_workers_s=loader.best_s,
+        loader_cpu_share=loader.cpu_share,
         workers=facts.workers,
+        main_cpu_share=min(1.0, max(0.0, main_s / main_of_s)) if main_of_s > 0 else None,
+        tried=tried,
     )
 
 
-def orders_agree(taken: Bursts) -> bool | None:
-    """Return whether each round says the same of the loader: that it costs a tenth, or does not."""
-    pairs = zip(taken.steps_s.get("real", ()), taken.steps_s.get("replay", ()), strict=False)
-    gains = [1 - median(b) / median(a) for a, b in pairs
-             if len(a) >= LEAST_STEPS and len(b) >= LEAST_STEPS]  # fmt: skip
-    if len(gains) < 2:
+def more_workers(count: int, now: int) -> str:
+    """Return the name of a change."""
+    return f"{count} workers instead of {now}"
+
+
+def error_share(mean: Mean | None, of: Mean | None) -> float | None:
+    """Return half of an interval as a share of another mean; None where one visit has none."""
+    if mean is None or of is None or mean.high == float("inf"):
         return None
-    return max(gains) - min(gains) < 0.3 or min(gains) > 0.1 or max(gains) < 0.1
+    return (mean.high - mean.low) / 2 / of.value
+
+
+def drift(visits: Sequence[Visit]) -> float | None:
+    """Return by which share the program as it is slowed down from its first visits to its last.
+
+    None where it did not, by the Mann-Kendall test at 5 % (Kendall, Rank Correlation Methods,
+    chapter 4): more pairs of visits rise than chance would have.
+    """
+    means = [visit.step_s for visit in visits if visit.name == "real"]
+    count = len(means)
+    if count < DRIFT_VISITS:
+        return None
+    pairs = [(means[a], means[b]) for a in range(count) for b in range(a + 1, count)]
+    rises = sum((b > a) - (b < a) for a, b in pairs)
+    spread = (count * (count - 1) * (2 * count + 5) / 18) ** 0.5
+    third = count // 3
+    share = fmean(means[-third:]) / fmean(means[:third]) - 1
+    falls_by_chance = (rises - 1) / spread <= 1.96
+    return None if falls_by_chance or share < DRIFT_SHARE else share
 
 
 class Loaders(NamedTuple):
@@ -83,25 +142,39 @@ class Loaders(NamedTuple):
     now_s: float | None
     best_s: float | None
     best_workers: int | None
+    cpu_share: float | None = None
 
 
 def loaders(facts: RankFacts, *, workers: int) -> Loaders:
     """Return what the sweep gave: with the present number of workers, and with the best other."""
     rates = {each.workers: each.batches_per_s for each in facts.loader if each.batches_per_s}
+    shares = {each.workers: each.cpu_share for each in facts.loader}
     others = {count: rate for count, rate in rates.items() if count != workers}
     best = max(others, key=lambda count: others[count], default=None)
     return Loaders(
         1 / rates[workers] if workers in rates else None,
         None if best is None else 1 / others[best],
         best,
+        shares.get(workers),
     )
 
 
 def slowest(ranks: Sequence[RankTaken]) -> RankTaken:
     """Return the rank that waits longest for its batches: it sets the pace of all."""
+    return max(ranks, key=lambda rank: waiting_s(rank))
 
-    def waits(rank: RankTaken) -> float:
-        found = bursts(rank).waits_s
-        return sum(found) / len(found) if found else 0.0
 
-    return max(ranks, key=waits)
+def waiting_s(rank: RankTaken) -> float:
+    """Return how long a rank waits for a batch on the mean."""
+    waits_s = taken(rank).waits_s
+    return fmean(waits_s) if waits_s else 0.0
+
+
+def skew(ranks: Sequence[RankTaken]) -> float | None:
+    """Return how much longer the slowest rank waits for batches, as a share of the step."""
+    reals = [taken(rank).real() for rank in ranks]
+    steps_s = [each.value for each in reals if each is not None]
+    if len(ranks) < 2 or not steps_s:
+        return None
+    waits_s = sorted(waiting_s(rank) for rank in ranks)
+    return (waits_s[-1] - waits_s[0]) / max(steps_s)

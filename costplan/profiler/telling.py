@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from costplan.profiler.limits import GPU_EXPONENT, GPU_SHARE, HOST_EXPONENT, SMALLEST_SHARE
+from costplan.profiler.limits import (
+    GPU_EXPONENT,
+    GPU_SHARE,
+    HOST_EXPONENT,
+    LOADER_SHARE,
+    SMALLEST_SHARE,
+)
 from costplan.records.verdicts import Advice, Finding
 
 if TYPE_CHECKING:
@@ -65,6 +71,8 @@ def advised(
 
 def concerns(gain: Gain, words: tuple[Word, ...]) -> bool:
     """Return whether a gain is that of a part which the verdict names."""
+    if gain.of == "dataloader" and gain.basis == "measured" and gain.share >= LOADER_SHARE:
+        return True  # it pays, whatever takes the rest
     return gain.of in words or (gain.of == "communication" and "gpu" in words)
 
 

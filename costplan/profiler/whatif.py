@@ -3,54 +3,94 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from costplan.profiler.taken import more_workers
 from costplan.records.profiles import WhatIf
 
 if TYPE_CHECKING:
-    from costplan.profiler.taken import Bursts, Loaders
+    from collections.abc import Iterator
+
+    from costplan.profiler.series import Mean
+    from costplan.profiler.taken import Loaders, Taken
 
 
-def what_if(taken: Bursts, loader: Loaders, *, workers: int) -> tuple[WhatIf, ...]:
+class Step(NamedTuple):
+    """A step, and the parts of it that are known."""
+
+    real: Mean
+    replay: Mean
+    device_s: float
+    """What grows with the batch: with t = fixed + a x batch, twice what half the batch saves."""
+    loader_limits: bool
+    """Workers load beside the step, and it waits for them: what it does itself is hidden."""
+    loader_s: float | None
+    """Of one batch, where workers load beside the step: it cannot become shorter than this."""
+
+    def with_work(self, work_s: float) -> float:
+        """Return the step where everything but the loader takes `work_s`."""
+        if self.loader_limits:
+            return max(self.real.value, work_s)
+        own_s = max(0.0, self.real.value - self.replay.value)
+        return max(own_s + work_s, self.loader_s or 0.0)
+
+
+def what_if(taken: Taken, loader: Loaders, *, workers: int) -> tuple[WhatIf, ...]:
     """Return the changes of which something is known, the largest gain first."""
-    real, replay = taken.mean("real"), taken.mean("replay")
-    if real is None:
+    real, replay = taken.real(), taken.step("replay", "real")
+    if real is None or replay is None:
         return ()
-    found = []
-    if replay is not None:
-        found.append(
-            WhatIf(change="a loader that costs nothing", step_s=min(replay.value, real.value),
-                   low_s=min(replay.low, real.value), high_s=min(replay.high, real.high),
-                   basis="measured")
-        )  # fmt: skip
-    if loader.best_s is not None and replay is not None and loader.best_workers is not None:
+    half = taken.step("half", "replay")
+    hungry = workers > 0 and taken.ready is not None and taken.ready < 1
+    step = Step(
+        real, replay,
+        replay.value if half is None else min(max(0.0, 2 * (replay.value - half.value)),
+                                              replay.value),
+        hungry and replay.value < real.value,
+        loader.now_s if workers else None,
+    )  # fmt: skip
+    changes = [*_loader(taken, step, loader, workers), *_work(taken, step, known=half is not None)]
+    return tuple(sorted(changes, key=lambda each: each.step_s))
+
+
+def _loader(taken: Taken, step: Step, loader: Loaders, workers: int) -> Iterator[WhatIf]:
+    real, replay = step.real, step.replay
+    yield WhatIf(
+        change="a loader that costs nothing", step_s=min(replay.value, real.value),
+        low_s=min(replay.low, real.value), high_s=_finite(replay.high), basis="measured",
+    )  # fmt: skip
+    if loader.best_workers is None or loader.best_s is None:
+        return
+    change = more_workers(loader.best_workers, workers)
+    tried = taken.step("workers", "real")
+    if tried is not None:
+        yield WhatIf(change=change, step_s=tried.value, low_s=tried.low,
+                     high_s=_finite(tried.high), basis="measured")  # fmt: skip
+    elif loader.best_s < real.value:
         # With workers the loader runs beside the step: the slower of both sets the pace.
         step_s = min(real.value, max(loader.best_s, replay.value))
-        found.append(
-            WhatIf(change=f"{loader.best_workers} workers instead of {workers}", step_s=step_s,
-                   low_s=None, high_s=None, basis="bounded")
+        yield WhatIf(change=change, step_s=step_s, low_s=None, high_s=None, basis="bounded")
+
+
+def _work(taken: Taken, step: Step, *, known: bool) -> Iterator[WhatIf]:
+    """Yield the changes of what a program does with a batch."""
+    replay, double = step.replay, taken.step("double", "replay")
+    if double is not None:
+        high_s = None if double.high == math.inf else step.with_work(double.high / 2)
+        yield WhatIf(
+            change="twice the batch, by sample", step_s=step.with_work(double.value / 2),
+            low_s=step.with_work(double.low / 2), high_s=high_s, basis="measured",
         )  # fmt: skip
-    half, double = taken.mean("half"), taken.mean("double")
-    if replay is not None and double is not None:
-        # By sample the loader costs what it did; only the work on the batch was doubled.
-        loader_s = max(0.0, real.value - replay.value)
-        found.append(
-            WhatIf(
-                change="twice the batch, by sample",
-                step_s=loader_s + double.value / 2,
-                low_s=loader_s + double.low / 2,
-                high_s=None if double.high == math.inf else loader_s + double.high / 2,
-                basis="measured",
-            )
-        )
-    if replay is not None:
-        # Of a step that a faster device cannot shorten: what the loader adds, and what half the
-        # work takes beyond half the time, which is the host's.
-        host_s = 0.0 if half is None else max(0.0, 2 * half.value - replay.value)
-        kept_s = max(0.0, real.value - replay.value) + host_s
-        device_s = max(0.0, real.value - kept_s)
-        found.append(
-            WhatIf(change="a GPU twice as fast", step_s=kept_s + device_s / 2, low_s=None,
-                   high_s=None, basis="bounded")
+    yield WhatIf(
+        change="a GPU twice as fast", step_s=step.with_work(replay.value - step.device_s / 2),
+        low_s=None, high_s=None, basis="bounded",
+    )  # fmt: skip
+    if known:
+        yield WhatIf(
+            change="a host that costs nothing", step_s=step.with_work(step.device_s),
+            low_s=None, high_s=None, basis="bounded",
         )  # fmt: skip
-    return tuple(sorted(found, key=lambda each: each.step_s))
+
+
+def _finite(value: float) -> float | None:
+    return value if value < math.inf else None

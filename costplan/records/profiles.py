@@ -39,6 +39,20 @@ class WhatIf(Record):
     basis: Literal["measured", "bounded"]
 
 
+class Epoch(Record):
+    """One epoch; what was not seen is None."""
+
+    total_s: Range
+    steps_s: Seconds
+    between_s: Seconds | None
+    """From its last step to the first of the next: validation, checkpoints, the end of workers."""
+    loader_start_s: Seconds | None
+    """Until the first batch of new workers."""
+    inside_s: Seconds
+    """Validation and the like in the middle."""
+    ends_seen: Whole
+
+
 class Profile(Record):
     """The answer to `costplan profile`."""
 
@@ -47,7 +61,8 @@ class Profile(Record):
     samples_per_s: Range | None
     tokens_per_s: Range | None
     epoch_s: Range | None
-    """Steps of one epoch alone: validation, checkpoints and loader starts come on top."""
+    """Steps, and of validation, checkpoints and loader starts what was seen."""
+    epoch: Epoch | None = None
     what_if: tuple[WhatIf, ...]
     device: str
     threads: Whole

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -16,6 +16,8 @@ class LoaderTried(Record):
     batches: Whole = 0
     first_s: Number | None = None
     batches_per_s: Number | None = None
+    cpu_share: Number | None = None
+    """Of the usable processors, workers included."""
     problem: str | None = None
 
 
@@ -33,7 +35,12 @@ class RankFacts(Record):
     samples: Whole | None = None
     tokens: Whole | None = None
     loader: tuple[LoaderTried, ...] = ()
+    loader_seen: Truth = True
+    """False where the program trains without a loader of torch's."""
     refused: dict[str, str] = Field(default_factory=dict)
+    """Bursts that could not be made, and why."""
+    dropped: dict[str, float] = Field(default_factory=dict)
+    """Bursts that the budget could not pay, with the seconds that were missing."""
     finished: Truth = False
     peak_memory_bytes: Whole | None = None
 
@@ -44,8 +51,30 @@ class PhaseTaken(Record):
     name: str
     steps_s: tuple[Annotated[Number, Field(ge=0)], ...] = ()
     waits_s: tuple[Number, ...] = ()
+    windows_s: tuple[Annotated[Number, Field(ge=0)], ...] | None = None
+    """Mean steps from one optimizer step to the next; None where each step is one."""
     ready: tuple[Number, ...] = ()
+    groups: Whole = 0
+    """Optimizer steps."""
+    spent_s: Number = 0.0
+    cpu_s: Number = 0.0
+    """Of the process, all threads."""
+    main_s: Number = 0.0
+    """Of the main thread on a processor."""
     why_short: str = ""
+
+    @property
+    def means_s(self) -> tuple[float, ...]:
+        """What is averaged: whole windows of accumulated batches."""
+        return self.steps_s if self.windows_s is None else self.windows_s
+
+
+class Gap(Record):
+    """A step into which something else than training fell."""
+
+    what: Literal["start", "epoch", "loader start", "other loader"]
+    step_s: Annotated[Number, Field(ge=0)]
+    phase: str
 
 
 class RankTaken(Record):
@@ -57,3 +86,4 @@ class RankTaken(Record):
     optimizer_steps: Whole
     facts: RankFacts
     phases: tuple[PhaseTaken, ...]
+    gaps: tuple[Gap, ...] = ()

@@ -39,8 +39,6 @@ class Measured(Record):
     """Steady ones behind the mean."""
     step_error_share: Count | None = None
     """Half of the 95 % interval of the mean, by the mean."""
-    orders_agree: Truth | None = None
-    """Whether real and replayed bursts in the other order say the same."""
     traced: Truth = False
     """A tracer was on while the clock ran: time on the host is inflated."""
 
@@ -50,6 +48,8 @@ class Measured(Record):
     """False where the program was seen to use no torch DataLoader."""
     replay_s: Taken | None = None
     """The step with a batch that lies on the device already."""
+    replay_error_share: Count | None = None
+    """Half of its 95 % interval, by the step: replayed and real steps were measured in turn."""
     replay_host_s: Taken | None = None
     """The step with a batch that lies on the host already."""
     loader_s: Taken | None = None
@@ -74,6 +74,8 @@ class Measured(Record):
     """As the driver counts it: the busy share is no larger."""
     half_s: Taken | None = None
     """The step with half the batch; replayed where `replay_s` is given."""
+    half_error_share: Count | None = None
+    """Half of its 95 % interval, by the replayed step."""
     double_s: Taken | None = None
     batch_exponent: Number | None = None
     """By which step time grows with the batch, where other sizes than half and double tell it."""

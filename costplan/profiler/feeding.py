@@ -1,0 +1,129 @@
+"""The batches that one loader gave, kept and given again: whole, cut in half or joined to double.
+
+Runs inside the training program, after it has imported torch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from typing import TYPE_CHECKING, Any, Final
+
+from costplan.profiler import batches, sweep
+
+if TYPE_CHECKING:
+    from costplan.profiler.finding import Key
+
+SAME: Final = 2
+"""Batches kept of a loader whose batches are all of one shape."""
+VARIED: Final = 16
+"""Where shapes differ from batch to batch, one or two would not stand for the rest."""
+MOST_BYTES: Final = 2_000_000_000
+"""Of kept batches, on the host."""
+
+Made = tuple[Any, "list[int] | None"]
+"""A batch and how often each of its tensors was written; None where the program writes into it."""
+
+
+class Feeder:
+    """What one loader gave, and what is made of it."""
+
+    def __init__(self) -> None:
+        self.cached: list[Any] = []
+        self.made: dict[str, list[Made]] = {}
+        self.given = 0
+        self._bytes = 0
+        self._shapes: set[tuple[object, ...]] = set()
+
+    def keep(self, batch: Any) -> None:
+        """Keep a batch of the loader's own, as long as more of them tell more."""
+        most = VARIED if len(self._shapes) > 1 else SAME
+        if len(self.cached) >= most or self._bytes > MOST_BYTES:
+            return
+        held = list(batches.tensors(batch))
+        self._shapes.add(tuple(tuple(each.shape) for each in held))
+        self._bytes += sum(each.numel() * each.element_size() for each in held)
+        self.cached.append(batches.cloned(batch))
+        self.made.clear()
+
+    def can(self, name: str) -> str:
+        """Return why batches of a kind cannot be made, or nothing where they can.
+
+        Args:
+            name: `replay`, `half` or `double`.
+        """
+        if not self.cached:
+            return "the program has taken no batch"
+        try:
+            self._make(name)
+        except batches.NoCutError as error:
+            return str(error)
+        return ""
+
+    def give(self, name: str) -> Any:
+        """Return the next batch of a kind, fresh enough to be written into."""
+        made = self._make(name)
+        place = self.given % len(made)
+        self.given += 1
+        source, versions = made[place]
+        if versions is not None and batches.versions(source) != versions:
+            # The program writes into its batches: it gets a fresh one each time from now on.
+            del self.made[name]
+            self.made[name] = made = [(each, None) for each, _ in self._make(name)]
+            source, versions = made[place]
+        return batches.same(source) if versions is not None else batches.cloned(source)
+
+    def _make(self, name: str) -> list[Made]:
+        if name not in self.made:
+            self.made[name] = [(each, batches.versions(each)) for each in self._new(name)]
+        return self.made[name]
+
+    def _new(self, name: str) -> list[Any]:
+        fresh = [batches.cloned(each) for each in self.cached]
+        if name == "half":
+            return [batches.cloned(batches.first_half(each)) for each in fresh]
+        if name == "double":
+            # With itself: two of different lengths cannot be one, and the work is the same.
+            return [batches.joined(each, batches.cloned(each)) for each in fresh]
+        return fresh
+
+
+class Feeds:
+    """All loaders that the program trains from, and the other ways of feeding it."""
+
+    def __init__(self) -> None:
+        self.feeders: dict[Key, Feeder] = {}
+        self.loader: weakref.ref[Any] | None = None
+        """That of the latest epoch; held weakly: its end must end its workers."""
+        self.other: sweep.Other | None = None
+        self.iterators: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def of_loader(self, key: Key, name: str, iterator: Any, real_next: Any) -> Any:
+        """Return a batch of a loader, of the kind that a visit wants."""
+        feeder = self.feeders.setdefault(key, Feeder())
+        if name not in ("real", "workers"):
+            return feeder.give(name)
+        batch = real_next(iterator)
+        feeder.keep(batch)
+        return batch
+
+    def why_not(self, name: str) -> str:
+        """Return why batches of a kind cannot be made, or nothing where they can."""
+        return next(filter(None, (feeder.can(name) for feeder in self.feeders.values())), "")
+
+    def take_other(self, tried: list[dict[str, Any]], now: int) -> bool:
+        """Take the loader with the best other number of workers, where that is worth a visit."""
+        workers = sweep.worth(tried, now=now)
+        loader = None if self.loader is None else self.loader()
+        if workers is None or loader is None:
+            return False
+        self.other = self.other or sweep.Other(loader, workers)
+        return True
+
+    def end_workers(self) -> None:
+        """End the workers of loaders in use: Python's own way of ending them leaves their files."""
+        for iterator in list(self.iterators):
+            ends = getattr(iterator, "_shutdown_workers", None)
+            if ends is not None:
+                with contextlib.suppress(AttributeError, OSError, RuntimeError, ValueError):
+                    ends()

@@ -1,0 +1,105 @@
+"""Finds the loader that a program trains from, by what follows its batches.
+
+A loader trains where optimizer steps come right after its batches; validation has none. Others that
+give as many batches between two optimizer steps train beside it: two data sets zipped together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+Key = tuple[object, ...]
+"""What tells one loader from another, and a loader made anew for each epoch not from the last."""
+
+FIRST_STEPS: Final = 2
+"""Optimizer steps in a row after which a loader is taken for the training loader."""
+SHORT_EPOCH: Final = 4
+"""Batches of an epoch up to which its end belongs to the steps."""
+RECENT: Final = 20
+"""Optimizer steps that tell the accumulation: some programs raise it while they warm up."""
+NO_LOADER_STEPS: Final = 8
+"""Optimizer steps without any batch of a torch loader, after which there is none."""
+
+
+class Finder:
+    """What is known of the loaders of a program from its batches and optimizer steps."""
+
+    def __init__(self) -> None:
+        self.main: Key | None = None
+        self.beside: set[Key] = set()
+        self.stepped_since = False
+        """Whether an optimizer stepped since the latest batch of the training loader."""
+        self.without_loader = 0
+        self._since: Counter[Key] = Counter()
+        self._last: Key | None = None
+        self._before: tuple[Key, Counter[Key]] | None = None
+        self._counts: list[int] = []
+
+    @property
+    def has_no_loader(self) -> bool:
+        """Whether the program trains, and none of torch's loaders gives it batches."""
+        return self.main is None and self.without_loader >= NO_LOADER_STEPS
+
+    @property
+    def accumulation(self) -> int:
+        """Batches to an optimizer step: the most common number of late, the smaller of equals.
+
+        A step that a gradient scaler skipped shows twice the number, the end of an epoch less.
+        """
+        counts = Counter(self._counts[-RECENT:])
+        return min(counts, key=lambda count: (-counts[count], count), default=1)
+
+    def asked(self, key: Key) -> None:
+        """Note a batch that the loader gave."""
+        self._since[key] += 1
+        self._last = key
+        self.without_loader = 0
+        if key == self.main:
+            self.stepped_since = False
+
+    def stepped(self) -> None:
+        """Note an optimizer step; a second one after the same batches belongs to the first."""
+        self.stepped_since = True
+        if self._last is None or not self._since:
+            self.without_loader += 1
+            return
+        before, since, last = self._before, self._since, self._last
+        self._before, self._since = (last, since), Counter()
+        if before is None:
+            return
+        if self.main is None and before[0] == last:
+            self.main = last
+        if self.main is not None:
+            self._compare(before[1], since, self.main)
+
+    def _compare(self, before: Counter[Key], since: Counter[Key], main: Key) -> None:
+        if since[main]:
+            self._counts.append(since[main])
+        self.beside |= {
+            key for key, count in since.items()
+            if key != main and count == since[main] and before[key] == before[main]
+        }  # fmt: skip
+
+
+class Epochs:
+    """How long the epochs of a program are, by the batches that it took."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+        """Batches since the latest epoch began."""
+        self.length: int | None = None
+
+    @property
+    def are_short(self) -> bool:
+        """Whether hardly a step has no end of an epoch in it: then all of it is the step."""
+        return self.length is not None and self.length <= SHORT_EPOCH
+
+    @property
+    def is_over(self) -> bool:
+        """Whether a short epoch has had all its batches: replayed ones must end as well."""
+        return self.are_short and self.taken >= (self.length or 0)
+
+    def ended(self) -> None:
+        """Note that the loader had no more."""
+        self.length, self.taken = self.taken, 0

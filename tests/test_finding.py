@@ -1,0 +1,73 @@
+"""Which loader trains, told by what follows its batches."""
+
+from __future__ import annotations
+
+import pytest
+
+from costplan.profiler.finding import Epochs, Finder, Key
+
+TRAIN: Key = ("train",)
+VALID: Key = ("valid",)
+MORE: Key = ("more",)
+
+
+def found(events: str) -> Finder:
+    """Return what is found: t, v, m a batch of a loader, ! an optimizer step."""
+    finder = Finder()
+    keys = {"t": TRAIN, "v": VALID, "m": MORE}
+    for event in events:
+        if event == "!":
+            finder.stepped()
+        else:
+            finder.asked(keys[event])
+    return finder
+
+
+@pytest.mark.parametrize(
+    ("events", "main", "beside", "accumulation"),
+    [
+        ("t!", None, "", 1),  # one step is no habit
+        ("t!t!", "t", "", 1),
+        ("vvt!t!t!", "t", "", 1),  # a trial of validation comes first
+        ("tt!t!t!t!", "t", "", 1),  # one batch is fetched ahead
+        ("tttt!tttt!tttt!", "t", "", 4),
+        ("t!!t!!t!!", "t", "", 1),  # two optimizers to a batch
+        ("ttt!t!t!t!", "t", "", 1),  # a gradient scaler skipped the first two steps
+        ("t!t!vvvt!t!", "t", "", 1),  # validation in the middle
+        ("mt!mt!mt!", "t", "m", 1),  # two data sets side by side
+        ("tttt!tttt!tt!tttt!", "t", "", 4),  # an epoch ends within a window
+        ("!!!!", None, "", 1),
+    ],
+)
+def test_the_training_loader(events: str, main: str | None, beside: str, accumulation: int) -> None:
+    keys = {"t": TRAIN, "m": MORE, None: None}
+    finder = found(events)
+    assert finder.main == keys[main]
+    assert finder.beside == ({keys[beside]} if beside else set())
+    assert finder.accumulation == accumulation
+
+
+@pytest.mark.parametrize(
+    ("events", "none"), [("!" * 7, False), ("!" * 8, True), ("t" + "!" * 8, False)]
+)
+def test_eight_steps_without_a_batch_are_a_program_without_a_loader(
+    events: str, none: bool
+) -> None:
+    assert found(events).has_no_loader is none
+
+
+def test_accumulation_that_grows_is_followed() -> None:
+    assert found("t!" * 40 + "tttttttt!" * 20).accumulation == 8
+
+
+@pytest.mark.parametrize(("length", "short"), [(4, True), (5, False)])
+def test_up_to_four_batches_the_end_of_an_epoch_belongs_to_the_steps(
+    length: int, short: bool
+) -> None:
+    epochs = Epochs()
+    epochs.taken = length
+    assert not epochs.is_over  # its length is not known yet
+    epochs.ended()
+    assert (epochs.are_short, epochs.taken) == (short, 0)
+    epochs.taken = length
+    assert epochs.is_over is short
