@@ -258,3 +258,11 @@ def test_caches_lie_where_the_libraries_look(
     found = measure.caches(environment, {"/": "overlay"})
     assert [each.path for each in found] == expected
     assert {each.fstype for each in found} == {"overlay"}
+
+
+def test_the_processor_is_called_what_the_kernel_calls_it(tmp_path: Path) -> None:
+    assert measure.cpu_model(tmp_path) is None
+    (tmp_path / "cpuinfo").write_text("processor : 0\nBogoMIPS : 2000\n")
+    assert measure.cpu_model(tmp_path) is None  # ARM gives no name
+    (tmp_path / "cpuinfo").write_text("processor\t: 0\nmodel name\t: Made-up CPU @ 2 GHz\n")
+    assert measure.cpu_model(tmp_path) == "Made-up CPU @ 2 GHz"

@@ -32,16 +32,27 @@ ROUNDS: Final = 7
 
 
 def cpu(*, proc: Path = PROC, cgroup: Path = CGROUP, steps: int = STEPS) -> CpuFacts:
-    """Return what cores there are and which may be used."""
+    """Return what cores there are, which may be used, and how fast one of them is."""
+    found = cores(proc=proc, cgroup=cgroup)
+    return found.model_copy(update={"million_steps_per_s": score(steps=steps)})
+
+
+def cores(*, proc: Path = PROC, cgroup: Path = CGROUP) -> CpuFacts:
+    """Return what cores there are and which may be used, without timing one."""
     affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
     quota, source = quota_cores(proc=proc, cgroup=cgroup)
     return CpuFacts(
-        reported=os.cpu_count(),
-        affinity=affinity,
-        quota_cores=quota,
-        quota_from=source,
-        million_steps_per_s=score(steps=steps),
+        reported=os.cpu_count(), affinity=affinity, quota_cores=quota, quota_from=source
     )
+
+
+def cpu_model(proc: Path = PROC) -> str | None:
+    """Return what the kernel calls the processor; None where it tells no name, as on ARM."""
+    for line in (_text(proc / "cpuinfo") or "").splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == "model name" and value.strip():
+            return value.strip()
+    return None
 
 
 def groups(proc: Path, cgroup: Path, controller: str) -> list[tuple[Path, int]]:

@@ -60,10 +60,12 @@ def profile(
         write(told(trace, from_, as_json=format_ is Format.json))
         return
     assert command is not None
+    from costplan.box import measure
     from costplan.cli.absence_asked import duration_s
     from costplan.profiler import spared
     from costplan.profiler.answering import profile_of
     from costplan.profiler.launch import run
+    from costplan.profiler.parts import Here
     from costplan.render.profiles import profile_json, profile_text
 
     seconds = budget if not budget.replace(".", "", 1).isdigit() else f"{budget}s"
@@ -81,8 +83,9 @@ def profile(
         )
     made = spared.outermost(ran.spared.new)
     found = profile_of(
-        ran.ranks, code=ran.code, spent_s=ran.spent_s, redirected=ran.spared.redirected, made=made
-    )
+        ran.ranks, code=ran.code, spent_s=ran.spent_s, redirected=ran.spared.redirected, made=made,
+        here=Here(measure.cores(), measure.memory(), measure.cpu_model()),
+    )  # fmt: skip
     text = profile_json(found, asked={"command": command, "budget_s": budget_s})
     if output is not None:
         output.write_text(text, encoding="utf-8")

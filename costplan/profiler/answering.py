@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from costplan.errors import UnknownError
 from costplan.profiler.epochs import epoch_of
+from costplan.profiler.parts import box_of, shares
 from costplan.profiler.rules import judge
 from costplan.profiler.taken import drift, loaders, measured, skew, slowest, taken
 from costplan.profiler.whatif import what_if
@@ -14,6 +15,7 @@ from costplan.records.profiles import Burst, Profile, Range
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from costplan.profiler.parts import Here
     from costplan.profiler.series import Mean
     from costplan.profiler.taken import Taken
     from costplan.records.profiles import Epoch
@@ -37,6 +39,7 @@ def profile_of(
     spent_s: float,
     redirected: Sequence[str] = (),
     made: Sequence[str] = (),
+    here: Here | None = None,
 ) -> Profile:
     """Return the profile of a command, by its slowest rank.
 
@@ -55,14 +58,18 @@ def profile_of(
     facts = rank.facts
     loader = loaders(facts, workers=facts.workers)
     epoch = epoch_of(rank, real)
+    facing = measured(rank)
+    verdict = judge(facing, few_steps_ok=True)
     return Profile(
-        verdict=judge(measured(rank), few_steps_ok=True),
+        verdict=verdict,
         step_s=Range(low=real.low, expected=real.value, high=_finite(real.high)),
+        shares=shares(facing, verdict.word),
         samples_per_s=_rate(real, facts.samples, len(ranks)),
         tokens_per_s=_rate(real, facts.tokens, len(ranks)),
         epoch_s=None if epoch is None else epoch.total_s,
         epoch=epoch,
         what_if=what_if(found, loader, workers=facts.workers),
+        box=box_of(ranks, rank, here),
         device=facts.device,
         threads=facts.threads,
         ranks=len(ranks),

@@ -173,7 +173,7 @@ class Conductor:
     def _plan(self, stages: Any) -> None:
         self.notes.facts |= {
             "startup_s": (self.first_s or 0.0) - self.settings["began_s"],
-            "device": device.name(), "threads": device.threads(),
+            "device": device.name(), "threads": device.threads(), **device.versions(),
         }  # fmt: skip
         atexit.register(self.finish)
         self.plan = Plan(stages, budget_s=self.budget_s, can=self._can)
@@ -312,4 +312,5 @@ class Conductor:
         self.phase = None
         self._describe()
         self.notes.facts["peak_memory_bytes"] = device.peak_memory_bytes()
+        self.notes.facts["gpus"] = device.used()
         self.notes.write()

@@ -5,6 +5,7 @@ Runs inside the training program, after it has imported torch.
 
 from __future__ import annotations
 
+import platform
 from typing import Any
 
 import torch
@@ -37,3 +38,21 @@ def peak_memory_bytes() -> int | None:
     """Return the most memory that was in use on the device; None without one."""
     cuda = _cuda()
     return None if cuda is None else int(cuda.max_memory_allocated())
+
+
+def used() -> int | None:
+    """Return on how many GPUs this process has had memory; None where it uses none."""
+    cuda = _cuda()
+    if cuda is None:
+        return None
+    return sum(int(cuda.max_memory_allocated(each) > 0) for each in range(cuda.device_count()))
+
+
+def versions() -> dict[str, str | None]:
+    """Return the versions of Python, torch, and CUDA or ROCm, as the program has them."""
+    build = torch.version
+    return {
+        "python": platform.python_version(),
+        "torch": str(torch.__version__),
+        "cuda": getattr(build, "cuda", None) or getattr(build, "hip", None),
+    }

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from costplan.records.record import Number, Record, Whole
-from costplan.records.verdicts import Verdict
+from costplan.records.verdicts import Share, Verdict
 
 Seconds = Annotated[Number, Field(ge=0)]
 
@@ -53,17 +53,48 @@ class Epoch(Record):
     ends_seen: Whole
 
 
+class Shares(Record):
+    """What of a step the loader, the host and the device account for; an unknown one is None."""
+
+    dataloader: Share | None = None
+    """That a loader which costs nothing would save."""
+    host: Share | None = None
+    """The rest: what does not grow with the batch, or in which the device idles."""
+    device: Share | None = None
+    """In which the device works; where nobody saw that, what grows with the batch."""
+
+
+class Box(Record):
+    """Where it was measured, as far as it told."""
+
+    device: str
+    """As its driver calls it; `cpu` where no GPU was in use."""
+    gpu_count: Whole
+    """At work for the program; 0 on a CPU."""
+    usable_cpus: Number | None = None
+    """The least of what is there, allowed and paid out, as `costplan check` counts them."""
+    cpu_model: str | None = None
+    memory_gb: Number | None = None
+    """Main memory that may be used."""
+    python: str | None = None
+    torch: str | None = None
+    cuda: str | None = None
+    """That torch was built for; ROCm's where it is that, None for a build without."""
+
+
 class Profile(Record):
     """The answer to `costplan profile`."""
 
     verdict: Verdict
     step_s: Range
+    shares: Shares
     samples_per_s: Range | None
     tokens_per_s: Range | None
     epoch_s: Range | None
     """Steps, and of validation, checkpoints and loader starts what was seen."""
     epoch: Epoch | None = None
     what_if: tuple[WhatIf, ...]
+    box: Box
     device: str
     threads: Whole
     ranks: Whole

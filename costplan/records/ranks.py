@@ -43,6 +43,12 @@ class RankFacts(Record):
     """Bursts that the budget could not pay, with the seconds that were missing."""
     finished: Truth = False
     peak_memory_bytes: Whole | None = None
+    gpus: Whole | None = None
+    """On which this process has had memory."""
+    python: str | None = None
+    torch: str | None = None
+    cuda: str | None = None
+    """That torch was built for; ROCm's where it is that."""
 
 
 class PhaseTaken(Record):
