@@ -62,6 +62,7 @@ LAYERS: list[set[str]] = [
         "torchlines",
         "usable",
     },
+    {"records.worth"},
     {
         "profiler.epochs",
         "profiler.events",
@@ -76,10 +77,10 @@ LAYERS: list[set[str]] = [
     {"records.cards", "records.providers"},
     {"records.offers"},
     {"records.copies", "records.jobs", "records.results"},
-    {"records.acting", "records.idle", "records.signals"},
+    {"profiler.worth", "records.acting", "records.idle", "records.signals"},
     {"yamlfile"},
     {"box", "box.files", "box.gpus", "box.probe", "box.processes", "box.strictjson", "box.wording"},
-    {"box.holders", "box.smi", "profiler.tracing"},
+    {"box.holders", "box.smi", "profilefile", "profiler.tracing"},
     {"box.commands", "box.guest", "box.tables", "box.timeline", "ledgerfile"},
     {"box.calls", "box.checkpoints", "box.gather", "box.listings", "box.load", "box.orders"},
     {"gpulines"},
@@ -109,7 +110,7 @@ LAYERS: list[set[str]] = [
     {"jobfile", "notices", "offerfile"},
     {"answer"},
     {"render", "render.figures"},
-    {"render.checks", "render.profiles"},
+    {"render.checks", "render.profile_documents", "render.profiles"},
     {"cli.read_profile"},
     {"render.clocks"},
     {"render.copies", "render.documents", "render.idle", "render.tables", "render.watch"},
@@ -117,7 +118,7 @@ LAYERS: list[set[str]] = [
     {"cli.check_asked"},
     {"cli.check_command"},
     {"cli.act_asked", "cli.clocks_asked", "cli.meter", "cli.missing", "cli.offer_asked"},
-    {"cli.idle_asked"},
+    {"cli.idle_asked", "cli.profile_asked"},
     {"cli.acting", "cli.away_command", "cli.copy_command", "cli.estimate_command"},
     {"cli.profile_command"},
     {"cli.unsaved", "cli.watches"},
@@ -223,6 +224,8 @@ PURE = [
     "wheels",
     "records.profiles",
     "profiler.whatif",
+    "profiler.worth",
+    "records.worth",
     "profiler.taken",
     "profiler.answering",
     "profiler.series",
@@ -236,7 +239,8 @@ IMPURE_MODULES = {
     *("rich", "typer", "click", "yaml", "logging", "argparse", "getpass"),  # terminal and files
 }
 IMPURE_ROOMS = {
-    "yamlfile", "jobfile", "offerfile", "promisefile", "vast_offers", "render", "cli", "__main__",
+    "yamlfile", "jobfile", "profilefile", "offerfile", "promisefile", "vast_offers", "render",
+    "cli", "__main__",
 }  # fmt: skip
 IMPURE_CALLS = {"open", "print", "input", "exec", "eval", "__import__"}
 CLOCKS = {"now", "today", "utcnow", "fromtimestamp"}

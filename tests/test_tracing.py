@@ -333,8 +333,8 @@ def test_memory_pressure_is_a_cause_and_no_word_of_its_own(tmp_path: Path) -> No
     [
         (json.dumps(libreyolo(mode="inference")), "a profile of inference", "profile run"),
         (json.dumps(libreyolo(schema="libreyolo.profile.analysis/v2")), "is no libreyolo", None),
-        (WHOLE, "is no profile of LibreYOLO", "use --trace"),
-        ("{}", "is no profile of LibreYOLO", "its own profile.json"),
+        (WHOLE, "is no profile of costplan or of LibreYOLO", "use --trace"),
+        ("{}", "is no profile of costplan or of LibreYOLO", "its own profile.json"),
         ('{"schema": ', "is not JSON", "cut off"),
     ],
 )

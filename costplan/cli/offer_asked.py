@@ -1,4 +1,4 @@
-"""An offer of the price folder as the box of `costplan idle`."""
+"""An offer of the price folder as the box that one has."""
 
 from __future__ import annotations
 
@@ -6,11 +6,44 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from costplan import catalog as catalogs
-from costplan.errors import InputError, UnknownError
+from costplan.errors import InputError, UnknownError, nearest
 from costplan.stopping import per_gb_month
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from costplan.records.offers import DatedPrice, OfferEntry
+
+
+def listed(sku: str, pricing: Path | None, *, serverless: str) -> tuple[OfferEntry, DatedPrice]:
+    """Return an offer of the price folder and its latest price, on demand and in dollars.
+
+    Args:
+        sku: Of the offer.
+        pricing: The price folder, where not the usual one.
+        serverless: What an offer that is no box cannot be used for.
+
+    Raises:
+        InputError: There is no such offer, or it is no box.
+        UnknownError: It has no on-demand price, or none in dollars.
+    """
+    catalog = catalogs.load(catalogs.folder(pricing))
+    entry = next((e for e in catalog.entries if e.sku == sku), None)
+    if entry is None:
+        raise InputError(
+            f"no offer {sku!r} in the price folder",
+            hint=nearest(sku, [e.sku for e in catalog.entries]),
+        )
+    price, provider = entry.prices[-1], catalog.providers[sku.split("/", 1)[0]]
+    if provider.kind == "serverless":
+        raise InputError(f"{sku} is serverless: {serverless}")
+    if price.usd_per_hour is None:
+        raise UnknownError(f"{sku} has no on-demand price", hint="state it with --rate")
+    if provider.currency != "USD":
+        raise UnknownError(
+            f"{sku} is priced in {provider.currency}", hint="say dollars with --rate"
+        )
+    return entry, price
 
 
 def take_offer(sku: str, pricing: Path | None, fields: dict[str, Any]) -> None:
@@ -18,17 +51,9 @@ def take_offer(sku: str, pricing: Path | None, fields: dict[str, Any]) -> None:
 
     Raises:
         InputError: There is no such offer, or it is no box.
-        UnknownError: It has no on-demand price.
+        UnknownError: It has no on-demand price, or none in dollars.
     """
-    catalog = catalogs.load(catalogs.folder(pricing))
-    entry = next((e for e in catalog.entries if e.sku == sku), None)
-    if entry is None:
-        raise InputError(f"no offer {sku!r} in the price folder")
-    price = entry.prices[-1]
-    if catalog.providers[sku.split("/", 1)[0]].kind == "serverless":
-        raise InputError(f"{sku} is serverless: there is no box to keep or stop")
-    if price.usd_per_hour is None:
-        raise UnknownError(f"{sku} has no on-demand price")
+    entry, price = listed(sku, pricing, serverless="there is no box to keep or stop")
     fields["usd_per_hour"] = price.usd_per_hour
     fields["quoted_disk_gb"] = price.quoted_disk_gb or Decimal(0)
     if price.quoted_disk_gb is not None:

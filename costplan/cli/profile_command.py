@@ -1,9 +1,10 @@
 """`costplan profile`: why is a training command slow, and what would a change buy?"""
 
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -12,13 +13,16 @@ from costplan.cli.streams import is_terminal, talk, write
 from costplan.errors import InputError, LimitError
 
 if TYPE_CHECKING:
+    from costplan.cli.read_profile import Told
+    from costplan.profilefile import Saved
+    from costplan.profiler.worth import Rate
     from costplan.records.ranks import RankTaken
 
 EXAMPLES: Final = """Examples:
 
-costplan profile -- python train.py --epochs 90
+costplan profile --rate 0.41 --job job.yaml -o profile.json -- python train.py --epochs 90
 
-costplan profile --trace trace.json.gz
+costplan profile --from profile.json --rate 0.74 --explain
 """
 
 
@@ -41,8 +45,23 @@ def profile(
     ] = None,
     from_: Annotated[
         Path | None,
-        typer.Option("--from", metavar="FILE", help="A LibreYOLO profile instead."),
+        typer.Option("--from", metavar="FILE", help="A saved profile, or one of LibreYOLO."),
     ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(metavar="USD_PER_HOUR", help="What the whole box costs: adds dollars."),
+    ] = None,
+    offer: Annotated[
+        str | None,
+        typer.Option(metavar="SKU", help="The offer that the box is, for its listed rate."),
+    ] = None,
+    job: Annotated[
+        str | None,
+        typer.Option(metavar="JOB.yaml", help="How much an epoch is, and how many there are."),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="What it rests on, every change, what is not known.")
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write the JSON here too."),
@@ -50,31 +69,61 @@ def profile(
     format_: Annotated[
         Format, typer.Option("--format", "-f", help="table or json.")
     ] = Format.table,
+    pricing: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", envvar="COSTPLAN_PRICING", help="Another price folder."),
+    ] = None,
 ) -> None:
     """Why is it slow? Bursts of the unmodified training command, and what a change would buy."""
     if sum(bool(each) for each in (command, trace, from_)) != 1:
         raise InputError("give a command after --, or --trace FILE, or --from FILE")
-    if trace is not None or from_ is not None:
-        from costplan.cli.read_profile import told
+    from costplan.cli.profile_asked import check_place, other_box, rate_of
+    from costplan.cli.read_profile import read, told
+    from costplan.jobfile import read_job
 
-        write(told(trace, from_, as_json=format_ is Format.json))
-        return
-    assert command is not None
-    from costplan.box import measure
+    usd_per_hour = rate_of(rate, offer, pricing)
+    work = None if job is None else read_job(job)
+    check_place(output)
+    asked: dict[str, Any] = {"rate": rate, "offer": offer, "job": job}
+    if command:
+        budget_s = _budget_s(budget)
+        asked = {"command": command, "budget_s": budget_s, **asked}
+        found = _ran(command, budget_s, usd_per_hour, allow_writes=allow_writes,
+                     keep_going=keep_going)  # fmt: skip
+    else:
+        asked = {"trace": trace and str(trace), "from": from_ and str(from_), **asked}
+        found = read(trace, from_)
+    answer = told(found, rate=usd_per_hour, job=work, asked=asked, explain=explain)
+    other = () if found.profile is None else other_box(offer, found.profile.box, pricing)
+    _show(answer, output, as_json=format_ is Format.json)
+    talk("".join(f"note: {notice}\n" for notice in (*answer.notices, *other)))
+
+
+def _budget_s(text: str) -> float:
     from costplan.cli.absence_asked import duration_s
+
+    seconds = text if not text.replace(".", "", 1).isdigit() else f"{text}s"
+    budget_s = duration_s(seconds, "--budget")
+    if budget_s <= 0:
+        raise InputError(f"--budget {text}: not a time above zero", hint="write 120 or 2m")
+    return budget_s
+
+
+def _ran(
+    command: list[str], budget_s: float, rate: "Rate | None", *, allow_writes: bool,
+    keep_going: bool,
+) -> "Saved":  # fmt: skip
+    """Return the profile of a command that is run for it."""
+    from costplan.box import measure
+    from costplan.profilefile import Saved
     from costplan.profiler import spared
     from costplan.profiler.answering import profile_of
     from costplan.profiler.launch import run
     from costplan.profiler.parts import Here
-    from costplan.render.profiles import profile_json, profile_text
 
-    seconds = budget if not budget.replace(".", "", 1).isdigit() else f"{budget}s"
-    budget_s = duration_s(seconds, "--budget")
-    if budget_s <= 0:
-        raise InputError(f"--budget {budget}: not a time above zero", hint="write 120 or 2m")
     ran = run(
         command, budget_s=budget_s, allow_writes=allow_writes, keep_going=keep_going,
-        tell=_progress(is_terminal(sys.stderr)),
+        tell=progress(is_terminal(sys.stderr), rate),
     )  # fmt: skip
     if ran.refused is not None:
         raise LimitError(
@@ -86,25 +135,42 @@ def profile(
         ran.ranks, code=ran.code, spent_s=ran.spent_s, redirected=ran.spared.redirected, made=made,
         here=Here(measure.cores(), measure.memory(), measure.cpu_model()),
     )  # fmt: skip
-    text = profile_json(found, asked={"command": command, "budget_s": budget_s})
-    if output is not None:
-        output.write_text(text, encoding="utf-8")
-    write(text if format_ is Format.json else profile_text(found))
-    talk("".join(f"note: {notice}\n" for notice in found.notices))
     talk("".join(f"note: the run left {path}: its weights are worthless\n" for path in made))
+    return Saved(found.verdict, found.shares, found)
 
 
-def _progress(shown: bool) -> "Callable[[RankTaken], None]":
-    """Return what shows how far the bursts are, where somebody watches."""
-    told = 0
+def _show(answer: "Told", output: Path | None, *, as_json: bool) -> None:
+    """Write the answer, and the file; what cannot be kept in a file is shown all the same."""
+    from costplan.cli.profile_asked import save
+
+    try:
+        if output is not None:
+            save(output, answer.body)
+    finally:
+        write(answer.body if as_json else answer.text)
+
+
+def progress(
+    shown: bool, rate: "Rate | None" = None, *, clock: Callable[[], float] = time.monotonic
+) -> "Callable[[RankTaken], None]":
+    """Return what shows how far the bursts are and what they have cost, where somebody watches."""
+    from costplan.usable import cost, usd
+
+    began_s, told = clock(), 0
 
     def tell(rank: "RankTaken") -> None:
         nonlocal told
         if not shown or len(rank.phases) <= told:
             return
         told = len(rank.phases)
-        phase = rank.phases[-1]
-        mean = f"{1000 * sum(phase.steps_s) / len(phase.steps_s):.3g} ms" if phase.steps_s else "-"
-        talk(f"{phase.name}: {len(phase.steps_s)} steps, {mean}\n")
+        phase, spent_s = rank.phases[-1], clock() - began_s
+        text = f"{phase.name}: {len(phase.steps_s)} steps"
+        if phase.steps_s:
+            mean_s = sum(phase.steps_s) / len(phase.steps_s)
+            text += f", {1000 * mean_s:.3g} ms"
+        if phase.steps_s and phase.name == "real" and rank.facts.samples:
+            text += f", {rank.facts.samples * max(1, rank.world) / mean_s:,.1f} samples/s"
+        money = "" if rate is None else f", {usd(cost(rate.usd_per_hour, spent_s))}"
+        talk(f"{text}; {spent_s:.0f} s{money} so far\n")
 
     return tell

@@ -56,8 +56,10 @@ def foreign_verdict(path: Path) -> Verdict:
         return libreyolo_verdict(found, where=str(path))
     traced = isinstance(found, list) or (isinstance(found, dict) and "traceEvents" in found)
     raise InputError(
-        f"{path} is no profile of LibreYOLO",
-        hint="it is a trace: use --trace" if traced else "LibreYOLO calls its own profile.json",
+        f"{path} is no profile of costplan or of LibreYOLO",
+        hint="it is a trace: use --trace"
+        if traced
+        else "costplan profile -o FILE writes one; LibreYOLO calls its own profile.json",
     )
 
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from costplan.records.record import Number, Record, Whole
 from costplan.records.verdicts import Share, Verdict
 
+# /1 2026-11: first form.
+PROFILE_SCHEMA: Final = "costplan.profile/1"
+
 Seconds = Annotated[Number, Field(ge=0)]
+Taken = Annotated[Number, Field(gt=0)]
 
 
 class Range(Record):
     """A mean with its 95 % interval; a bound that is not known is None."""
 
-    low: Number | None
-    expected: Number
-    high: Number | None
+    low: Seconds | None
+    expected: Taken
+    high: Seconds | None
 
 
 class Burst(Record):
