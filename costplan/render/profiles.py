@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from costplan.render.figures import usd, visible
-from costplan.usable import duration
+from costplan.render.figures import hours, usd, visible
+from costplan.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from costplan.records.profiles import Box, Profile, Range, Shares
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 WORDS: Final = {"host": "host/launch"}
 MS_PER_S: Final = 1_000
+MINUTE_S: Final = 60
 SHORT: Final = 10.0
 """Below it seconds and factors have digits behind the point."""
 MORE: Final = "all of it: --explain"
@@ -84,7 +85,9 @@ def _digits(time_s: float | None) -> str:
     if time_s is None:
         return "?"
     value_ms = time_s * MS_PER_S
-    return f"{value_ms:,.0f}" if value_ms >= 100 else f"{value_ms:.3g}"
+    if value_ms >= 1_000:
+        return f"{value_ms:,.0f}"
+    return f"{value_ms:.1f}" if value_ms >= 100 else f"{value_ms:.3g}"
 
 
 def _rates(profile: Profile) -> str:
@@ -127,7 +130,11 @@ def _best(profile: Profile, worth: Worth) -> str:
     if worth.best is None:
         if profile.verdict.word == "inconclusive":
             return "what a change would save cannot be told"
-        return "nothing that was tried saves 5 % of the step" if worth.changes else "nothing tried"
+        return (
+            "nothing that was tried saves 5 % of the step"
+            if worth.changes
+            else "no change was tried"
+        )
     most = "at most " if worth.best.basis == "bounded" else ""
     text = f"{worth.best.change}: {most}{_times(worth.best.times_as_fast)}"
     if worth.best.saves_job is not None:
@@ -162,10 +169,16 @@ def _faster(gpu: FasterGpu) -> str:
 def took(time_s: float) -> str:
     """Return a time as one reads it.
 
-    >>> took(0.0314), took(42), took(9000)
-    ('0.0314 s', '42 s', '2.5 h')
+    >>> took(0.0314), took(42), took(225), took(9000)
+    ('0.0314 s', '42 s', '3.8 min', '2.50 h')
     """
-    return f"{time_s:.3g} s" if time_s < SHORT else duration(time_s)
+    if time_s < SHORT:
+        return f"{time_s:.3g} s"
+    if time_s < 1.5 * MINUTE_S:
+        return f"{time_s:.0f} s"
+    if time_s < 1.5 * SECONDS_PER_HOUR:
+        return f"{time_s / MINUTE_S:.1f} min"
+    return f"{hours(time_s / SECONDS_PER_HOUR)} h"
 
 
 # --- behind --explain ----------------------------------------------------------------------------
