@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from costplan import rates as prices
 from costplan.estimate import Priced, Question, itemised, runs_out
 from costplan.notices import notices
+from costplan.predict import card_factor, pace
 from costplan.records.results import (
     CostLine,
     DiskPart,
@@ -62,6 +63,7 @@ def answer(question: Question, ranking: Ranking, disk: Disk) -> Estimate:
         disk_headroom=disk.headroom,
         disk_given=disk.given,
         assumed=question.work.assumed,
+        profile=question.profile,
         notices=notices(question, ranking, results),
     )
 
@@ -89,7 +91,7 @@ def result(question: Question, priced: Priced, rank: int, *, unbeaten: bool) -> 
         ),
         at_least=priced.at_least,
         disk_gb=machine.disk_gb,
-        limited_by=limited_by(priced),
+        limited_by=_limited_by(question, priced),
         checked=offer.checked,
         date_precision=offer.date_precision,
         age_days=max(0, (question.on - offer.checked).days),
@@ -142,6 +144,16 @@ def limited_by(priced: Priced) -> str:
         parts[phase.part] = parts.get(phase.part, 0) + phase.us[1]
     longest = max(parts, key=lambda part: parts[part], default="training")
     return "gpu" if longest == "training" else longest
+
+
+def _limited_by(question: Question, priced: Priced) -> str:
+    """Return the same, with what sets the pace of training where a profile found it."""
+    longest, work = limited_by(priced), question.work
+    if longest != "gpu":
+        return longest
+    measured = question.catalog.variants(work.card)
+    wanted = question.catalog.variants(priced.machine.offer.card)
+    return pace(card_factor(measured, wanted, work.precision), work.limit)
 
 
 def _timeout_s(priced: Priced) -> int:

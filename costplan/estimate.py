@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from costplan.catalog import Catalog
     from costplan.records.offers import Offer, Pricing
+    from costplan.records.results import Notice, ProfileTaken
     from costplan.spans import Span
     from costplan.unpriced import KnownPrices
     from costplan.work import Work
@@ -45,6 +46,10 @@ class Question(NamedTuple):
     """True: spot only; False: no spot; None: both."""
     strict: bool = False
     """Leave out what is marked "at least"."""
+    said: tuple[Notice, ...] = ()
+    """About the question itself."""
+    profile: ProfileTaken | None = None
+    """Whose throughput is taken."""
 
 
 class Priced(NamedTuple):
@@ -141,6 +146,9 @@ class Estimator:
         work = self.question.work
         if offer.usd_per_hour is None and offer.spot_usd_per_hour is None:
             return "no price in the offer"
+        here = (work.card, work.gpu_count)
+        if work.only_here is not None and (offer.card, offer.count) != here:
+            return work.only_here
         has_gb = offer.memory_gb or self._card_gb(offer.card)
         if work.memory_gb is not None and has_gb < work.memory_gb:
             return f"card has or may have less than {work.memory_gb:g} GB of memory"
@@ -177,6 +185,7 @@ class Estimator:
                 wanted=q.catalog.variants(offer.card),
                 wanted_count=offer.count,
                 precision=q.work.precision,
+                limit=q.work.limit,
             )
         return self._factors[key]
 

@@ -27,6 +27,7 @@ def notices(question: Question, ranking: Ranking, results: Sequence[Result]) -> 
     return tuple(
         notice
         for part in (
+            question.said,
             _set_up(results),
             _seen(ranking, results),
             _left_out(ranking),

@@ -36,6 +36,20 @@ class Factor(NamedTuple):
 SAME: Final = Factor(1.0, 1.0, 1.0)
 
 
+class Limit(NamedTuple):
+    """What of a measured step another card cannot change: a profile found more than the GPU."""
+
+    word: str
+    """What sets the pace."""
+    faster_share: float | None
+    """Of the step, at most: what a card that takes no time would save; None where not known."""
+    slower_share: float | None
+    """Of the step, at most: what grows where the card is slower; None where not known."""
+    adds: bool
+    """Whether the device waits meanwhile, so that its part comes on top: as where the process that
+    trains loads its own batches. Otherwise both run side by side, and the slower one is seen."""
+
+
 def peak_tflops(card: Card, precision: Precision) -> float:
     """Return the dense peak that `precision` can reach on `card`, in 10^12 per second.
 
@@ -76,6 +90,47 @@ def card_factor(measured: Sequence[Card], wanted: Sequence[Card], precision: Pre
     )
 
 
+def limited(card: Factor, limit: Limit | None) -> Factor:
+    """Return the factor of another card where it can change a part of the step only.
+
+    A part that comes on top shrinks and grows with the card. Of parts side by side a faster card
+    saves nothing, and on a slower one the device's own part may become the longer one.
+
+    >>> limited(Factor(0.4, 0.5, 8.0), Limit("dataloader", 0.0, 0.25, adds=False))
+    Factor(low=1.0, expected=1.0, high=2.0)
+    >>> limited(Factor(0.25, 0.5, 2.0), Limit("dataloader", 0.5, 0.75, adds=True))
+    Factor(low=0.625, expected=0.75, high=1.75)
+    """
+    if limit is None or card == SAME:
+        return card
+    if limit.adds:
+        return Factor(*(_on_top(each, limit) for each in card))
+    return Factor(1.0, _beside(card.expected, limit), _beside(card.high, limit))
+
+
+def _on_top(factor: float, limit: Limit) -> float:
+    share = limit.faster_share if factor < 1 else limit.slower_share
+    return factor if share is None else 1 - share + share * factor
+
+
+def _beside(factor: float, limit: Limit) -> float:
+    share = 1.0 if limit.slower_share is None else limit.slower_share
+    return max(1.0, share * factor)
+
+
+def pace(card: Factor, limit: Limit | None) -> str:
+    """Return what sets the pace of training on another card: `gpu` where nothing else does.
+
+    >>> pace(Factor(1.3, 2.0, 3.0), Limit("dataloader", 0.0, 0.25, adds=False))
+    'dataloader'
+    >>> pace(Factor(1.3, 8.0, 9.0), Limit("dataloader", 0.0, 0.25, adds=False))
+    'gpu'
+    """
+    if limit is None:
+        return "gpu"
+    return limit.word if card.expected <= 1 or _beside(card.expected, limit) <= 1 else "gpu"
+
+
 def speedup(count: int) -> Factor:
     """Return how many times one GPU's throughput `count` GPUs of one machine reach.
 
@@ -110,8 +165,9 @@ def time_factor(
     wanted: Sequence[Card],
     wanted_count: int,
     precision: Precision,
+    limit: Limit | None = None,
 ) -> Factor:
     """Return the time on the wanted machine over the time on the measured one."""
-    card = card_factor(measured, wanted, precision)
+    card = limited(card_factor(measured, wanted, precision), limit)
     count = count_factor(measured_count, wanted_count)
     return Factor(card.low * count.low, card.expected * count.expected, card.high * count.high)

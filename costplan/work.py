@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from costplan.errors import InputError, UnknownError
 
 if TYPE_CHECKING:
+    from costplan.predict import Limit
     from costplan.records.cards import Precision
     from costplan.records.jobs import DatasetFrom, Job, Throughput
 
@@ -99,6 +100,10 @@ class Work(NamedTuple):
     keep_hours: float
     assumed: tuple[str, ...]
     """One sentence each."""
+    limit: Limit | None = None
+    """What a profile found to set the pace beside the GPU."""
+    only_here: str | None = None
+    """Why nothing can be said of any other card or count; None where it can."""
 
 
 def settle(job: Job) -> Work:
@@ -111,8 +116,8 @@ def settle(job: Job) -> Work:
     if job.throughput is None:
         raise UnknownError(
             "the job has no throughput: how long it takes is not known",
-            hint="state it from a log, throughput: {card: RTX-4090, samples_per_s: 380}; measuring "
-            "it is the task of `costplan profile -- python train.py`, planned for a later version",
+            hint="measure it: costplan profile -o profile.json -- python train.py, then --profile "
+            "profile.json; or state it from a log: throughput: {card: RTX-4090, step_s: 0.2}",
         )
     said = _left_out(job) + _guessed(job)
     epochs = job.epochs or 1

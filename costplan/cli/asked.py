@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from costplan import catalog as catalogs
 from costplan.answer import answer
+from costplan.cli.taken_profile import job_with, take
 from costplan.disk import disk_for
 from costplan.errors import InputError, LimitError, UnknownError, nearest
 from costplan.estimate import Estimator, LeftOutOffer, Question
 from costplan.jobfile import read_job
+from costplan.profiled import record_of, said, work_with
 from costplan.ranking import Ranked, Ranking, SortBy, exactly, offer_of, rank
 from costplan.seen import SKU as SEEN
 from costplan.seen import neutral_provider, seen_offer
@@ -60,6 +62,7 @@ class Asked(NamedTuple):
     on: str | None = None
     sort: SortBy = "total"
     limit: int = 10
+    profile: str | None = None
     strict: bool = False
     explain: str | None = None
     pricing: Path | None = None
@@ -84,10 +87,15 @@ def estimated(asked: Asked) -> Estimate:
     on = _day(asked.on) or today.date()
     catalog = catalogs.load(catalogs.folder(asked.pricing))
     job = read_job(asked.job, settings=asked.settings, flags=_job_flags(asked))
-    work = _keyed(settle(job), catalog)
+    taken = None if asked.profile is None else take(asked.profile, catalog)
+    work = _keyed(settle(job if taken is None else job_with(job, taken)), catalog)
+    if taken is not None:
+        work = work_with(work, taken)
     seen, catalog = _seen(asked, catalog, on)
     listed = catalog.offers_on(on)
     question = _question(asked, job, work, catalog, on, KnownPrices(listed, catalog.providers))
+    if taken is not None:
+        question = question._replace(said=tuple(said(job, taken)), profile=record_of(taken))
     found: Iterable[Offer | LeftOutOffer]
     if asked.offers is not None:
         from costplan.offerfile import read_offers  # only where a file is read

@@ -93,6 +93,10 @@ def estimate(
             "`vastai search offers ... --raw` prints.",
         ),
     ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="What `costplan profile -o` wrote: its throughput wins."),
+    ] = None,
     on: Annotated[
         str | None, typer.Option(metavar="YYYY-MM-DD", help="Prices of this day. Default: today.")
     ] = None,
@@ -131,6 +135,7 @@ def estimate(
         ingress_usd_per_gb=ingress_price,
         quoted_disk_gb=quoted_disk,
         offers=offers,
+        profile=profile,
         on=on,
         sort=sort.value,
         limit=limit,

@@ -5,7 +5,9 @@ from decimal import Decimal
 from typing import Literal
 
 from costplan.records.offers import Pricing
-from costplan.records.record import DatePrecision, Record
+from costplan.records.profiles import Range
+from costplan.records.record import DatePrecision, Number, Record, Whole
+from costplan.records.verdicts import Confidence, Word
 
 NoticeKind = Literal[
     "left-out",
@@ -23,6 +25,7 @@ NoticeKind = Literal[
     "set-up",
     "seen",
     "stop",
+    "profile",
 ]
 
 
@@ -139,6 +142,24 @@ class LeftOut(Record):
     detail: str | None
 
 
+class ProfileTaken(Record):
+    """The profile whose throughput an estimate rests on."""
+
+    file: str
+    device: str
+    """As its driver calls it."""
+    card: str
+    count: Whole
+    """GPUs that were at work."""
+    step_s: Range
+    samples_per_s: Range | None
+    tokens_per_s: Range | None
+    verdict: Word
+    confidence: Confidence
+    faster_gpu_at_most_share: Number | None
+    """Of the step, that any faster card can save; None where nothing bounds it."""
+
+
 class Estimate(Record):
     """The ranked answer to `costplan estimate`."""
 
@@ -153,4 +174,5 @@ class Estimate(Record):
     disk_headroom: float
     disk_given: bool
     assumed: tuple[str, ...]
+    profile: ProfileTaken | None = None
     notices: tuple[Notice, ...]
