@@ -150,7 +150,7 @@ def said(job: Job, taken: Taken) -> Iterator[Notice]:
         yield Notice(
             kind="profile",
             text=f"limited by the {limit.word} where it was measured: {helps}, and the same card "
-            "in a box with other CPUs or disks may be faster or slower",
+            "with other CPUs or disks may be faster or slower; more GPUs need more CPUs too",
             what_to_do=f"costplan profile --from {taken.file} says what would help",
         )
 

@@ -177,6 +177,16 @@ def test_a_loader_that_keeps_pace_alone_leaves_a_faster_gpu_nothing() -> None:
     assert told(profiled(slow_loader())).faster_gpu.at_most_share == pytest.approx(0, abs=1e-9)
 
 
+def test_no_row_promises_more_than_the_bound() -> None:
+    bound = told(profiled(slow_loader())).faster_gpu.at_most_share
+    twice = change(told(profiled(slow_loader())), "a GPU twice as fast")
+    assert bound == pytest.approx(0, abs=1e-9)
+    assert twice.times_as_fast == pytest.approx(1)
+    # Without the sweep half of its 16 ms: 100 / 92.
+    other = change(told(profiled(slow_loader(loader=[]))), "a GPU twice as fast")
+    assert other.times_as_fast == pytest.approx(100 / 92)
+
+
 def test_without_a_smaller_batch_nothing_bounds_a_faster_gpu() -> None:
     found = told(profiled(rank(("real", [0.1] * 30, 0.08)))).faster_gpu
     assert (found.at_most_share, found.worth_usd_per_hour) == (None, None)

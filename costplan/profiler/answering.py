@@ -9,7 +9,7 @@ from costplan.profiler.epochs import epoch_of
 from costplan.profiler.parts import box_of, shares
 from costplan.profiler.rules import judge
 from costplan.profiler.taken import drift, loaders, measured, skew, slowest, taken
-from costplan.profiler.whatif import what_if
+from costplan.profiler.whatif import what_if, within
 from costplan.records.profiles import Burst, Profile, Range
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def profile_of(
         tokens_per_s=_rate(real, facts.tokens, len(ranks)),
         epoch_s=None if epoch is None else epoch.total_s,
         epoch=epoch,
-        what_if=what_if(found, loader, workers=facts.workers),
+        what_if=within(what_if(found, loader, workers=facts.workers), verdict, real.value),
         box=box_of(ranks, rank, here),
         device=facts.device,
         threads=facts.threads,

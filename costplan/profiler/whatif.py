@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from costplan.profiler.taken import more_workers
 from costplan.records.profiles import WhatIf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from costplan.profiler.series import Mean
     from costplan.profiler.taken import Loaders, Taken
+    from costplan.records.verdicts import Verdict
+
+TWICE: Final = "a GPU twice as fast"
 
 
 class Step(NamedTuple):
@@ -82,7 +85,7 @@ def _work(taken: Taken, step: Step, *, known: bool) -> Iterator[WhatIf]:
             low_s=step.with_work(double.low / 2), high_s=high_s, basis="measured",
         )  # fmt: skip
     yield WhatIf(
-        change="a GPU twice as fast", step_s=step.with_work(replay.value - step.device_s / 2),
+        change=TWICE, step_s=step.with_work(replay.value - step.device_s / 2),
         low_s=None, high_s=None, basis="bounded",
     )  # fmt: skip
     if known:
@@ -94,3 +97,18 @@ def _work(taken: Taken, step: Step, *, known: bool) -> Iterator[WhatIf]:
 
 def _finite(value: float) -> float | None:
     return value if value < math.inf else None
+
+
+def within(changes: Iterable[WhatIf], verdict: Verdict, step_s: float) -> tuple[WhatIf, ...]:
+    """Return the changes with no more from a GPU twice as fast than from any faster one.
+
+    The bursts with replayed batches do not see that a loader beside the step keeps its pace.
+    """
+    most = next((each.share for each in verdict.gains if each.of == "a faster GPU"), 1.0)
+    found = [
+        each.model_copy(update={"step_s": max(each.step_s, (1 - most) * step_s)})
+        if each.change == TWICE
+        else each
+        for each in changes
+    ]
+    return tuple(sorted(found, key=lambda each: each.step_s))

@@ -224,6 +224,8 @@ def _kept(change: ChangeWorth) -> str:
     """Return what a change saves of the step, of the job, or of an epoch, as far as is known."""
     saving = change.saves_job or change.saves_epoch
     most = "at most " if change.basis == "bounded" else ""
+    if saving is not None and not saving.time_s:
+        return "nothing"
     if saving is not None:
         said = _saved(saving).removeprefix("saves ")
         return f"{most}{said}" if saving.time_s > 0 else said
