@@ -187,11 +187,17 @@ def test_no_row_promises_more_than_the_bound() -> None:
     assert other.times_as_fast == pytest.approx(100 / 92)
 
 
-def test_without_a_smaller_batch_nothing_bounds_a_faster_gpu() -> None:
+def test_a_half_batch_that_takes_no_less_leaves_the_replayed_step_as_the_bound() -> None:
+    steps = {"real": (0.1, 0.08), "replay": (0.02, 0.0), "half": (0.021, 0.0)}
+    made = rank(*((name, [step_s] * 30, wait_s) for name, (step_s, wait_s) in steps.items()))
+    assert told(profiled(made)).faster_gpu.at_most_share == pytest.approx(0.2)
+
+
+def test_without_a_replayed_batch_nothing_bounds_a_faster_gpu() -> None:
     found = told(profiled(rank(("real", [0.1] * 30, 0.08)))).faster_gpu
     assert (found.at_most_share, found.worth_usd_per_hour) == (None, None)
     assert found.why_unknown is not None
-    assert "no smaller batch was tried" in found.why_unknown
+    assert "no batch was replayed" in found.why_unknown
 
 
 def test_an_inconclusive_verdict_bounds_nothing_and_advises_nothing() -> None:

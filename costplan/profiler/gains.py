@@ -71,6 +71,8 @@ def faster_gpu_gain(measured: Measured) -> Gain | None:
         bounds.append(max(measured.busy_share - (measured.communication_share or 0.0), 0.0))
     if measured.loader_s is not None and (measured.workers or 0) > 0:
         bounds.append(max(1 - measured.loader_s / measured.step_s, 0.0))
+    if measured.replay_s is not None:  # the device works on a replayed batch no longer than that
+        bounds.append(min(measured.replay_s / measured.step_s, 1.0))
     base_s = measured.replay_s or measured.step_s
     if measured.half_s is not None and measured.half_s < base_s:
         # With t = fixed + a x batch the part that grows is twice what half the batch saves.

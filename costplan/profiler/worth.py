@@ -167,7 +167,7 @@ def faster_gpu(profile: Profile, scaled: Scaled) -> FasterGpu:
     if profile.verdict.word == "inconclusive":
         share, why = None, "the verdict is inconclusive"
     elif share is None:
-        why = "no smaller batch was tried, and nobody saw how long the device works"
+        why = "no batch was replayed, and nobody saw how long the device works"
     most = None
     if share is not None and share < 1 and scaled.usd_per_hour is not None:
         most = scaled.usd_per_hour / (1 - decimal(share))
