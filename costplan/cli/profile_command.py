@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from costplan.profiler.worth import Rate
     from costplan.records.ranks import RankTaken
 
+AGAIN_S: Final = 10.0
+"""After which a burst of the same kind is told again: they take turns every moment."""
 EXAMPLES: Final = """Examples:
 
 costplan profile --rate 0.41 --job job.yaml -o profile.json -- python train.py --epochs 90
@@ -156,19 +158,23 @@ def progress(
     """Return what shows how far the bursts are and what they have cost, where somebody watches."""
     from costplan.usable import cost, usd
 
-    began_s, told = clock(), 0
+    began_s, told, last_s = clock(), 0, {}  # type: float, int, dict[str, float]
 
     def tell(rank: "RankTaken") -> None:
         nonlocal told
         if not shown or len(rank.phases) <= told:
             return
-        told = len(rank.phases)
-        phase, spent_s = rank.phases[-1], clock() - began_s
-        text = f"{phase.name}: {len(phase.steps_s)} steps"
-        if phase.steps_s:
-            mean_s = sum(phase.steps_s) / len(phase.steps_s)
+        told, spent_s = len(rank.phases), clock() - began_s
+        name = rank.phases[-1].name
+        if spent_s - last_s.get(name, -AGAIN_S) < AGAIN_S:
+            return
+        last_s[name] = spent_s
+        steps_s = [step for each in rank.phases if each.name == name for step in each.steps_s]
+        text = f"{name}: {len(steps_s)} steps"
+        if steps_s:
+            mean_s = sum(steps_s) / len(steps_s)
             text += f", {1000 * mean_s:.3g} ms"
-        if phase.steps_s and phase.name == "real" and rank.facts.samples:
+        if steps_s and name == "real" and rank.facts.samples:
             text += f", {rank.facts.samples * max(1, rank.world) / mean_s:,.1f} samples/s"
         money = "" if rate is None else f", {usd(cost(rate.usd_per_hour, spent_s))}"
         talk(f"{text}; {spent_s:.0f} s{money} so far\n")

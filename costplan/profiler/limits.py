@@ -16,7 +16,7 @@ its host holds up 72 %."""
 NEAR_SHARE: Final = 0.10
 """Savings that differ by less are not told apart: that much the bursts themselves err."""
 CLEAR_RATIO: Final = 2.5
-"""Work that takes so many times what the loader costs is the word, though the loader costs 10 %:
+"""Work whose fix saves so many times what a loader's does is the word, though that saves 10 %:
 handing a batch over from a worker takes 1 to 2 ms whatever the loader does. Chosen on two cores."""
 HOST_EXPONENT: Final = 0.3
 GPU_EXPONENT: Final = 0.5
