@@ -42,8 +42,10 @@ def slow_loader(**facts: Any) -> RankTaken:
     tried = [{"workers": 4, "batches": 30, "first_s": 0.4, "batches_per_s": 10.0},
              {"workers": 8, "batches": 30, "first_s": 0.6, "batches_per_s": 20.0}]  # fmt: skip
     return rank(
-        ("real", [0.099, 0.101] * 7, 0.08), ("replay", [0.020] * 10, 0.0), ("half", [0.012] * 10, 0.0),
-        ("real", [0.099, 0.101] * 8, 0.08), ("replay", [0.020] * 10, 0.0), ("half", [0.012] * 10, 0.0),
+        ("real", [0.099, 0.101] * 7, 0.08),
+        ("replay", [0.020] * 10, 0.0), ("half", [0.012] * 10, 0.0),
+        ("real", [0.099, 0.101] * 8, 0.08),
+        ("replay", [0.020] * 10, 0.0), ("half", [0.012] * 10, 0.0),
         ("replay", [0.020] * 10, 0.0), ("double", [0.036] * 10, 0.0), **({"loader": tried} | facts),
     )  # fmt: skip
 

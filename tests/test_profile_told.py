@@ -109,7 +109,8 @@ def torn() -> Profile:
 def on_the_cpu() -> Profile:
     return profiled(rank(
         ("real", [0.048] * 40, 0.0), ("replay", [0.048] * 40, 0.0), ("half", [0.024] * 40, 0.0),
-        ("replay", [0.048] * 40, 0.0), ("double", [0.096] * 20, 0.0), device="cpu", gpus=None, cuda=None, tokens=8_192,
+        ("replay", [0.048] * 40, 0.0), ("double", [0.096] * 20, 0.0),
+        device="cpu", gpus=None, cuda=None, tokens=8_192,
     ))  # fmt: skip
 
 
