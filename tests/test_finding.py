@@ -71,3 +71,12 @@ def test_up_to_four_batches_the_end_of_an_epoch_belongs_to_the_steps(
     assert (epochs.are_short, epochs.taken) == (short, 0)
     epochs.taken = length
     assert epochs.is_over is short
+
+
+def test_an_optimizer_for_each_parameter_is_no_program_without_a_loader() -> None:
+    finder = Finder()
+    for _ in range(2):
+        finder.asked(TRAIN)
+        assert [finder.stepped(who) for who in range(20)] == [True] + [False] * 19
+        assert not finder.has_no_loader
+    assert finder.main == TRAIN

@@ -60,8 +60,6 @@ class Conductor:
         self.hungry = False
         """Whether the loader was seen to have nothing ready."""
         self.is_over = False
-        self.marker: object = None
-        """The optimizer that marks a step where no loader is seen."""
         self.epochs = Epochs()
 
     # --- what the hooks call --------------------------------------------------------------------
@@ -71,9 +69,7 @@ class Conductor:
         now_s = time.perf_counter()
         self.first_s = self.first_s or now_s
         self.notes.optimizer_steps += 1
-        self.finder.stepped()
-        self.marker = self.marker or optimizer
-        if self.finder.has_no_loader and optimizer is self.marker:
+        if self.finder.stepped(id(optimizer)) and self.finder.has_no_loader:
             self._without_loader(now_s)
 
     def next_batch(self, iterator: Any, real_next: Any) -> Any:

@@ -35,6 +35,7 @@ class Finder:
         self._last: Key | None = None
         self._before: tuple[Key, Counter[Key]] | None = None
         self._counts: list[int] = []
+        self._first: int | None = None
 
     @property
     def has_no_loader(self) -> bool:
@@ -58,20 +59,27 @@ class Finder:
         if key == self.main:
             self.stepped_since = False
 
-    def stepped(self) -> None:
-        """Note an optimizer step; a second one after the same batches belongs to the first."""
+    def stepped(self, who: int = 0) -> bool:
+        """Note an optimizer step; return whether it was the first optimizer's.
+
+        A second one after the same batches belongs to the first: some programs have an optimizer
+        for each parameter.
+        """
         self.stepped_since = True
+        self._first = who if self._first is None else self._first
+        is_first = who == self._first
         if self._last is None or not self._since:
-            self.without_loader += 1
-            return
+            self.without_loader += is_first
+            return is_first
         before, since, last = self._before, self._since, self._last
         self._before, self._since = (last, since), Counter()
         if before is None:
-            return
+            return is_first
         if self.main is None and before[0] == last:
             self.main = last
         if self.main is not None:
             self._compare(before[1], since, self.main)
+        return is_first
 
     def _compare(self, before: Counter[Key], since: Counter[Key], main: Key) -> None:
         if since[main]:
