@@ -19,6 +19,12 @@ LAYERS: list[set[str]] = [
         "box.torchcheck",
         "profiler",
         "profiler.batches",
+        "profiler.builtin",
+        "profiler.builtin.fitting",
+        "profiler.builtin.gpt",
+        "profiler.builtin.names",
+        "profiler.builtin.png",
+        "profiler.builtin.resnet",
         "profiler.device",
         "profiler.ending",
         "profiler.finding",
@@ -35,7 +41,7 @@ LAYERS: list[set[str]] = [
         "profiler.trackers",
         "wheels",
     },
-    {"profiler.rounds", "profiler.feeding"},
+    {"profiler.builtin.pictures", "profiler.rounds", "profiler.feeding"},
     {"profiler.bursts", "profiler.following"},
     {"profiler.notes"},
     {"profiler.commands", "profiler.conductor", "profiler.refusal"},
@@ -62,8 +68,11 @@ LAYERS: list[set[str]] = [
         "torchlines",
         "usable",
     },
-    {"records.worth"},
+    {"profiler.builtin.training", "records.worth"},
     {
+        "profiler.builtin.boxes",
+        "profiler.builtin.images",
+        "profiler.builtin.tokens",
         "profiler.epochs",
         "profiler.events",
         "profiler.parts",
@@ -120,7 +129,7 @@ LAYERS: list[set[str]] = [
     {"cli.check_asked"},
     {"cli.check_command"},
     {"cli.act_asked", "cli.clocks_asked", "cli.meter", "cli.missing", "cli.offer_asked"},
-    {"cli.idle_asked", "cli.profile_asked"},
+    {"cli.builtin_asked", "cli.idle_asked", "cli.profile_asked"},
     {"cli.acting", "cli.away_command", "cli.copy_command", "cli.estimate_command"},
     {"cli.profile_command"},
     {"cli.unsaved", "cli.watches"},
@@ -193,6 +202,8 @@ PURE = [
     "rescue",
     "records.traces",
     "records.verdicts",
+    "profiler.builtin.fitting",
+    "profiler.builtin.png",
     "profiler.causes",
     "profiler.devicework",
     "profiler.epochs",
@@ -251,7 +262,7 @@ CLOCKS = {"now", "today", "utcnow", "fromtimestamp"}
 # Who may import what is not in the standard library: a room, or all rooms of a package.
 OWNERS = {
     "pydantic": "records", "yaml": "yamlfile", "rich": "render.tables", "typer": "cli",
-    "torch": "profiler",
+    "torch": "profiler", "PIL": "profiler.builtin.pictures",
 }  # fmt: skip
 
 MOST_LINES = 320

@@ -97,17 +97,27 @@ def quota_cores(*, proc: Path = PROC, cgroup: Path = CGROUP) -> tuple[float | No
 
 def memory(*, proc: Path = PROC, cgroup: Path = CGROUP) -> MemoryFacts:
     """Return the main memory and the smallest limit on it."""
-    total = None
-    for line in (_text(proc / "meminfo") or "").splitlines():
-        words = line.split()
-        if words[:1] == ["MemTotal:"] and len(words) > 1 and words[1].isdigit():
-            total = int(words[1]) * 1024
+    total = _meminfo(proc, "MemTotal:")
     limits = []
     for folder, version in groups(proc, cgroup, "memory"):
         text = _text(folder / ("memory.max" if version == 2 else "memory.limit_in_bytes")) or ""
         if text.isdigit() and int(text) < NO_LIMIT_BYTES:
             limits.append(int(text))
     return MemoryFacts(total_bytes=total, limit_bytes=min(limits, default=None))
+
+
+def memory_available(*, proc: Path = PROC) -> int | None:
+    """Return how many bytes of the main memory new work could have; None where nobody tells."""
+    return _meminfo(proc, "MemAvailable:")
+
+
+def _meminfo(proc: Path, name: str) -> int | None:
+    found = None
+    for line in (_text(proc / "meminfo") or "").splitlines():
+        words = line.split()
+        if words[:1] == [name] and len(words) > 1 and words[1].isdigit():
+            found = int(words[1]) * 1024
+    return found
 
 
 def shm(path: Path = SHM) -> ShmFacts:

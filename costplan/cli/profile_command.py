@@ -13,6 +13,7 @@ from costplan.cli.streams import is_terminal, talk, write
 from costplan.errors import InputError, LimitError
 
 if TYPE_CHECKING:
+    from costplan.cli.builtin_asked import Program
     from costplan.cli.read_profile import Told
     from costplan.profilefile import Saved
     from costplan.profiler.worth import Rate
@@ -23,6 +24,8 @@ AGAIN_S: Final = 10.0
 EXAMPLES: Final = """Examples:
 
 costplan profile --rate 0.41 --job job.yaml -o profile.json -- python train.py --epochs 90
+
+costplan profile --builtin resnet50 --batch auto --precision bf16
 
 costplan profile --from profile.json --rate 0.74 --explain
 """
@@ -42,6 +45,24 @@ def profile(
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Measure only, and let it train on.")
     ] = False,
+    builtin: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="A model of ours instead: resnet18, resnet50, detector, gpt-mini or gpt2.",
+        ),
+    ] = None,
+    batch: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="Of a builtin; auto: the largest power of two that fits."),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Of a builtin; else its usable cores, at most 8."),
+    ] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="Of a builtin: fp32, tf32, amp or bf16.")
+    ] = None,
     trace: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A torch.profiler trace instead.")
     ] = None,
@@ -77,21 +98,29 @@ def profile(
     ] = None,
 ) -> None:
     """Why is it slow? Bursts of the unmodified training command, and what a change would buy."""
-    if sum(bool(each) for each in (command, trace, from_)) != 1:
-        raise InputError("give a command after --, or --trace FILE, or --from FILE")
+    if sum(bool(each) for each in (command, builtin, trace, from_)) != 1:
+        raise InputError(
+            "give a command after --, or --builtin NAME, or --trace FILE, or --from FILE"
+        )
+    if builtin and keep_going:
+        raise InputError("--keep-going with --builtin: it would train without an end")
+    from costplan.cli.builtin_asked import Options, check, program
     from costplan.cli.profile_asked import check_place, other_box, rate_of
     from costplan.cli.read_profile import read, told
     from costplan.jobfile import read_job
 
+    options = Options(batch, workers, precision)
+    check(builtin, options)
     usd_per_hour = rate_of(rate, offer, pricing)
     work = None if job is None else read_job(job)
     check_place(output)
     asked: dict[str, Any] = {"rate": rate, "offer": offer, "job": job}
-    if command:
+    if trace is None and from_ is None:
         budget_s = _budget_s(budget)
-        asked = {"command": command, "budget_s": budget_s, **asked}
-        found = _ran(command, budget_s, usd_per_hour, allow_writes=allow_writes,
-                     keep_going=keep_going)  # fmt: skip
+        with program(command, builtin, options) as what:
+            asked = {**what.asked, "budget_s": budget_s, **asked}
+            found = _ran(what, budget_s, usd_per_hour, allow_writes=allow_writes,
+                         keep_going=keep_going)  # fmt: skip
     else:
         asked = {"trace": trace and str(trace), "from": from_ and str(from_), **asked}
         found = read(trace, from_)
@@ -112,7 +141,7 @@ def _budget_s(text: str) -> float:
 
 
 def _ran(
-    command: list[str], budget_s: float, rate: "Rate | None", *, allow_writes: bool,
+    what: "Program", budget_s: float, rate: "Rate | None", *, allow_writes: bool,
     keep_going: bool,
 ) -> "Saved":  # fmt: skip
     """Return the profile of a command that is run for it."""
@@ -124,7 +153,7 @@ def _ran(
     from costplan.profiler.parts import Here
 
     ran = run(
-        command, budget_s=budget_s, allow_writes=allow_writes, keep_going=keep_going,
+        what.line, budget_s=budget_s, allow_writes=allow_writes, keep_going=keep_going,
         tell=progress(is_terminal(sys.stderr), rate),
     )  # fmt: skip
     if ran.refused is not None:
@@ -132,7 +161,7 @@ def _ran(
             f"the run was ended: it would have changed {ran.refused.get('path')}",
             hint="--allow-writes lets it; nothing of yours was changed",
         )
-    made = spared.outermost(ran.spared.new)
+    made = spared.outside(spared.outermost(ran.spared.new), what.folder)
     found = profile_of(
         ran.ranks, code=ran.code, spent_s=ran.spent_s, redirected=ran.spared.redirected, made=made,
         here=Here(measure.cores(), measure.memory(), measure.cpu_model()),

@@ -57,6 +57,17 @@ def outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(path for path in paths if os.path.dirname(path) not in known)
 
 
+def outside(paths: tuple[str, ...], folder: str | None) -> tuple[str, ...]:
+    """Return the paths that do not lie in a folder, which is removed with all that is in it.
+
+    >>> outside(("/data/0.png", "/database.db"), "/data"), outside(("/a",), None)
+    (('/database.db',), ('/a',))
+    """
+    if folder is None:
+        return paths
+    return tuple(path for path in paths if not path.startswith(f"{folder.rstrip('/')}/"))
+
+
 def refused(folder: str) -> dict[str, object] | None:
     """Return why the run was ended, or None where it was not."""
     for text in _lines(os.path.join(folder, refusal.FILE)):

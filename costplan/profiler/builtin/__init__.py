@@ -1,0 +1,1 @@
+"""Small real models with real loaders, for a first look at a box without a script."""
