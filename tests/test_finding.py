@@ -80,3 +80,17 @@ def test_an_optimizer_for_each_parameter_is_no_program_without_a_loader() -> Non
         assert [finder.stepped(who) for who in range(20)] == [True] + [False] * 19
         assert not finder.has_no_loader
     assert finder.main == TRAIN
+
+
+@pytest.mark.parametrize(
+    ("events", "named"),
+    [
+        ("t!t!" + "m!" * 7, MORE),
+        ("t!t!" + "m!" * 8, TRAIN),  # a resumed epoch is over, its loader comes no more
+        ("t!t!" + "m!" * 7 + "t!" + "m!" * 7, MORE),  # turn about, both stay what they are
+        ("t!t!" + "vvvvvvvvv" + "t!", VALID),  # nothing was trained
+    ],
+)
+def test_a_loader_takes_the_place_of_one_that_comes_no_more(events: str, named: Key) -> None:
+    last = {"m": MORE, "v": VALID}["v" if "v" in events else "m"]
+    assert found(events).named(last) == named

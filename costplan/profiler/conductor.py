@@ -77,7 +77,7 @@ class Conductor:
         called_s = time.perf_counter()
         self.first_s = self.first_s or called_s
         self.feeds.iterators.add(iterator)
-        key = sweep.kind(getattr(iterator, "_costplan_loader", iterator))
+        key = self.finder.named(sweep.kind(getattr(iterator, "_costplan_loader", iterator)))
         if key == self.finder.main:
             return self._step(key, called_s, iterator, real_next)
         if key in self.finder.beside:
@@ -98,7 +98,9 @@ class Conductor:
         is_new = not getattr(iterator, "_costplan_seen", False)
         if is_new:
             iterator._costplan_seen = True
-            self.feeds.loader = weakref.ref(getattr(iterator, "_costplan_loader", iterator))
+            loader = getattr(iterator, "_costplan_loader", iterator)
+            self.feeds.loader = weakref.ref(loader)
+            self.notes.facts["batches_per_epoch"] = sweep.length(loader)
             self.between = self.between or "epoch"
             self.epochs.taken = 0
         self._count(called_s)
@@ -161,7 +163,7 @@ class Conductor:
         prefetch = (getattr(loader, "prefetch_factor", None) or 0) if workers else 0
         self.warmup = -(-series.warmup_steps(workers, prefetch) // self.finder.accumulation)
         self.notes.facts |= {
-            "workers": workers, "prefetch": prefetch, "batches_per_epoch": sweep.length(loader),
+            "workers": workers, "prefetch": prefetch,
             "pin_memory": bool(getattr(loader, "pin_memory", False)),
         }  # fmt: skip
         self._plan(KEPT if self.settings["keep_going"] else STAGES)

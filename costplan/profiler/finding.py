@@ -18,6 +18,8 @@ SHORT_EPOCH: Final = 4
 """Batches of an epoch up to which its end belongs to the steps."""
 RECENT: Final = 20
 """Optimizer steps that tell the accumulation: some programs raise it while they warm up."""
+SUCCESSION_STEPS: Final = 8
+"""Optimizer steps after batches of another loader alone, after which it trains in its place."""
 NO_LOADER_STEPS: Final = 8
 """Optimizer steps without any batch of a torch loader, after which there is none."""
 
@@ -31,6 +33,8 @@ class Finder:
         self.stepped_since = False
         """Whether an optimizer stepped since the latest batch of the training loader."""
         self.without_loader = 0
+        self._also: set[Key] = set()
+        self._without_main = 0
         self._since: Counter[Key] = Counter()
         self._last: Key | None = None
         self._before: tuple[Key, Counter[Key]] | None = None
@@ -50,6 +54,13 @@ class Finder:
         """
         counts = Counter(self._counts[-RECENT:])
         return min(counts, key=lambda count: (-counts[count], count), default=1)
+
+    def named(self, key: Key) -> Key:
+        """Return the key that a loader goes by: one that took the place of another has its key.
+
+        A resumed program trains from a shorter loader at first, and a later stage from a new one.
+        """
+        return self.main if self.main is not None and key in self._also else key
 
     def asked(self, key: Key) -> None:
         """Note a batch that the loader gave."""
@@ -79,7 +90,13 @@ class Finder:
             self.main = last
         if self.main is not None:
             self._compare(before[1], since, self.main)
+            self._succeed(last, since, self.main)
         return is_first
+
+    def _succeed(self, last: Key, since: Counter[Key], main: Key) -> None:
+        self._without_main = 0 if since[main] else self._without_main + 1
+        if self._without_main >= SUCCESSION_STEPS:
+            self._also.add(last)
 
     def _compare(self, before: Counter[Key], since: Counter[Key], main: Key) -> None:
         if since[main]:

@@ -42,10 +42,7 @@ LIBREYOLO = (
     "libreyolo train --model yolox-n --no-pretrained --batch 8 --device cpu --workers 1 "
     "--no-aug-epochs 0 --project runs --name day --exist-ok"
 )
-ULTRALYTICS = (
-    "yolo train model=yolov8n.yaml batch=8 device=cpu plots=False "
-    "name=day exist_ok=True"
-)
+ULTRALYTICS = "yolo train model=yolov8n.yaml batch=8 device=cpu plots=False name=day exist_ok=True"
 
 JOBS = (
     Job(

@@ -82,7 +82,9 @@ def run_s(command: Sequence[str], folder: Path, variables: dict[str, str]) -> fl
         text=True, check=False,
     )  # fmt: skip
     if done.returncode:
-        raise SystemExit(f"{shlex.join(command)} ended with {done.returncode}\n{done.stderr[-2000:]}")
+        raise SystemExit(
+            f"{shlex.join(command)} ended with {done.returncode}\n{done.stderr[-2000:]}"
+        )
     return time.perf_counter() - began_s
 
 

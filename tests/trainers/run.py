@@ -72,7 +72,8 @@ def profile_all(jobs: Sequence[Job], scratch: Path, environment: Path) -> int:
         wrong += judged(job, found, truth[job.name].word)
         failed += bool(wrong)
         shown = " ".join(
-            f"{name} {found.get(name)}" for name in ("verdict", "confidence", "accumulation", "batch")
+            f"{name} {found.get(name)}"
+            for name in ("verdict", "confidence", "accumulation", "batch")
         )
         spent_s = time.perf_counter() - began_s
         print(f"{'wrong' if wrong else 'ok   '} {job.name:20} {shown}, {spent_s:.0f} s", flush=True)

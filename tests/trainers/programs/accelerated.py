@@ -20,8 +20,12 @@ def main():
     torch.manual_seed(0)
     accelerator = Accelerator(cpu=True, gradient_accumulation_steps=2)
     train = DataLoader(
-        Pictures(f"{asked.data}/images/train", asked.size), BATCH, shuffle=True, num_workers=1,
-        multiprocessing_context="spawn", persistent_workers=True,
+        Pictures(f"{asked.data}/images/train", asked.size),
+        BATCH,
+        shuffle=True,
+        num_workers=1,
+        multiprocessing_context="spawn",
+        persistent_workers=True,
     )
     val = DataLoader(Pictures(f"{asked.data}/images/val", asked.size), BATCH)
     model = network(asked.width)

@@ -57,17 +57,29 @@ def main():
     asked = parser.parse_args()
     train = Text(asked.words, 64, asked.once)
     config = LlamaConfig(
-        vocab_size=VOCABULARY, hidden_size=asked.width, intermediate_size=2 * asked.width,
-        num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=64,
+        vocab_size=VOCABULARY,
+        hidden_size=asked.width,
+        intermediate_size=2 * asked.width,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        max_position_embeddings=64,
     )
     torch.manual_seed(0)
     arguments = TrainingArguments(
-        output_dir=asked.output, per_device_train_batch_size=8, gradient_accumulation_steps=4,
-        num_train_epochs=asked.epochs, eval_strategy="steps", eval_steps=20, save_steps=20,
-        save_total_limit=1, use_cpu=True,
+        output_dir=asked.output,
+        per_device_train_batch_size=8,
+        gradient_accumulation_steps=4,
+        num_train_epochs=asked.epochs,
+        eval_strategy="steps",
+        eval_steps=20,
+        save_steps=20,
+        save_total_limit=1,
+        use_cpu=True,
     )
     trainer = Trainer(
-        model=LlamaForCausalLM(config), args=arguments, train_dataset=train,
+        model=LlamaForCausalLM(config),
+        args=arguments,
+        train_dataset=train,
         eval_dataset=Text(64, 64, once=True),
     )
     trainer.train(resume_from_checkpoint=asked.resume or None)

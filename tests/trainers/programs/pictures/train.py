@@ -39,13 +39,21 @@ def main():
     asked = parser.parse_args()
     lightning.seed_everything(0)
     train = DataLoader(
-        Pictures(f"{asked.data}/images/train", asked.size), BATCH, shuffle=True, num_workers=1,
-        multiprocessing_context="forkserver", persistent_workers=True,
+        Pictures(f"{asked.data}/images/train", asked.size),
+        BATCH,
+        shuffle=True,
+        num_workers=1,
+        multiprocessing_context="forkserver",
+        persistent_workers=True,
     )
     val = DataLoader(Pictures(f"{asked.data}/images/val", asked.size), BATCH)
     trainer = lightning.Trainer(
-        max_epochs=asked.epochs, accumulate_grad_batches=2, accelerator="cpu", logger=False,
-        enable_progress_bar=False, default_root_dir="lightning",
+        max_epochs=asked.epochs,
+        accumulate_grad_batches=2,
+        accelerator="cpu",
+        logger=False,
+        enable_progress_bar=False,
+        default_root_dir="lightning",
     )
     trainer.fit(Classifier(asked.width), train, val)
 
