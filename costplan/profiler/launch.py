@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 GRACE_S: Final = 60.0
 """After the last burst the program has so long to clean up."""
+OVERDUE: Final = 2.0
+"""Times the budget after which a program is ended that has not come to its last burst: it validates
+for that long, or trains from something that cannot be fed."""
 POLL_S: Final = 0.2
 
 
@@ -107,7 +110,7 @@ def _watched(
     tell: Callable[[RankTaken], None],
 ) -> int | None:  # fmt: skip
     """Return the exit code; None where the program had to be ended after its bursts."""
-    over_s: float | None = None
+    patience = Patience(budget_s)
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             return process.wait(POLL_S)
@@ -116,12 +119,28 @@ def _watched(
         ranks = _ranks(folder)
         if ranks:
             tell(ranks[0])
-        if keep_going:
-            continue
-        if ranks and all(each.facts.finished for each in ranks):
-            over_s = over_s or time.perf_counter()
-        if over_s is not None and time.perf_counter() - over_s > GRACE_S:
+        if not keep_going and patience.is_over(ranks, time.perf_counter()):
             return None
+
+
+class Patience:
+    """How long a program may go on: to clean up after its bursts, or without ending them."""
+
+    def __init__(self, budget_s: float) -> None:
+        self.budget_s = budget_s
+        self.stepped_s: float | None = None
+        self.finished_s: float | None = None
+
+    def is_over(self, ranks: Sequence[RankTaken], now_s: float) -> bool:
+        """Return whether a program that has written this by now must be ended."""
+        if ranks and self.stepped_s is None:
+            self.stepped_s = now_s
+        if ranks and self.finished_s is None and all(each.facts.finished for each in ranks):
+            self.finished_s = now_s
+        if self.finished_s is not None:
+            return now_s - self.finished_s > GRACE_S
+        longest_s = OVERDUE * self.budget_s + GRACE_S
+        return self.stepped_s is not None and now_s - self.stepped_s > longest_s
 
 
 def _ranks(folder: Path) -> tuple[RankTaken, ...]:
