@@ -25,7 +25,7 @@ class Job(NamedTuple):
     checkpoint: str = ""
     """A file of it, with * for what is not known: the run is broken off once it is there."""
     again: str = ""
-    """What makes today's command go on from it, or write over it."""
+    """In place of `long`: makes today's command go on from it. Without, it writes over it."""
     batch: int = 8
     accumulation: int | None = 1
     """None where the program changes it on its way, as Ultralytics does from 1 to 64 / batch."""
@@ -39,23 +39,24 @@ class Job(NamedTuple):
 
 
 LIBREYOLO = (
-    "libreyolo train --model yolox-n --no-pretrained --batch 8 --device cpu --workers 1 "
+    "libreyolo train --batch 8 --device cpu --workers 1 "
     "--no-aug-epochs 0 --project runs --name day --exist-ok"
 )
 ULTRALYTICS = "yolo train model=yolov8n.yaml batch=8 device=cpu plots=False name=day exist_ok=True"
 
 JOBS = (
     Job(
-        "libreyolo", "loader", f"{LIBREYOLO} --data large/data.yaml --imgsz 64",
+        "libreyolo", "loader", f"{LIBREYOLO} --model yolox-n --no-pretrained --data large/data.yaml --imgsz 64",
         short="--epochs 3", long="--epochs 300",
         output="runs/day", checkpoint="weights/last.pt", workers=1,
     ),
     Job(
         "libreyolo", "compute",
         f"{LIBREYOLO} --data small/data.yaml --imgsz 160 --mosaic 0 --mixup 0",
-        short="--epochs 2", long="--epochs 300",
+        short="--model yolox-n --no-pretrained --epochs 2",
+        long="--model yolox-n --no-pretrained --epochs 300",
         output="runs/day", checkpoint="weights/last.pt",
-        again="--resume runs/day/weights/last.pt", workers=1,
+        again="--epochs 300 --model runs/day/weights/last.pt --resume true", workers=1,
     ),
     Job(
         "ultralytics", "loader", f"{ULTRALYTICS} data=huge/data.yaml imgsz=64",
@@ -66,7 +67,7 @@ JOBS = (
         "ultralytics", "compute", f"{ULTRALYTICS} data=small/data.yaml imgsz=160 nbs=8",
         short="epochs=2", long="epochs=300",
         output="runs/detect/day", checkpoint="weights/last.pt",
-        again="resume model=runs/detect/day/weights/last.pt",
+        again="epochs=300 resume model=runs/detect/day/weights/last.pt",
     ),
     Job(
         "huggingface", "loader", "python text.py --words 20000",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
+import os
+import signal
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +33,13 @@ def processes(mark: str) -> list[str]:
                 words = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
                 found.append(f"{folder.name} {words.decode(errors='replace')[:100]}")
     return found
+
+
+def end(mark: str) -> None:
+    """Kill what still carries a mark."""
+    for line in processes(mark):
+        with contextlib.suppress(OSError):
+            os.kill(int(line.split()[0]), signal.SIGKILL)
 
 
 def shared_memory() -> set[str]:

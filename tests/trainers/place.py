@@ -88,6 +88,25 @@ def run_s(command: Sequence[str], folder: Path, variables: dict[str, str]) -> fl
     return time.perf_counter() - began_s
 
 
+def code_within(
+    limit_s: float, command: Sequence[str], folder: Path, variables: dict[str, str], log: Path
+) -> int:
+    """Return the exit code of a command whose words go to `log`; it is interrupted at the limit."""
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            command, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+        )
+        try:
+            return process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+        try:
+            return process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
+
+
 def break_off(job: Job, folder: Path, variables: dict[str, str]) -> None:
     """Start a job without costplan, and kill it once it has saved a checkpoint: yesterday's run."""
     with (folder / "yesterday.log").open("wb") as log:

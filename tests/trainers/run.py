@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import platform
-import subprocess
 import sys
 import tempfile
 import time
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 BUDGET_S: Final = "15"
 """For the bursts of one job: a user would give more; here all twelve have six minutes."""
 LIMIT_S: Final = 120.0
-"""A profile that takes longer has hung."""
+"""A profile that takes longer hangs, and is interrupted as a user would do it."""
 TRUTH: Final = place.HERE / "truth.tsv"
 ROUNDS: Final = 3
 """Whole runs of each kind whose median is the truth, taken in turns."""
@@ -94,22 +93,20 @@ def profiled(job: Job, scratch: Path, environment: Path) -> tuple[dict[str, Any]
     shared = left.shared_memory()
     answer = folder / "tmp" / "profile.json"
     command = [sys.executable, "-m", "costplan", "profile", "--budget", BUDGET_S, "-o", str(answer)]
-    try:
-        done = subprocess.run(
-            [*command, "--", *place.words(job.command, job.long, job.again)],
-            cwd=folder, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=LIMIT_S, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return {}, [f"no answer within {LIMIT_S:.0f} s"]
+    command += ["--", *place.words(job.command, job.again or job.long)]
+    log = folder / "profile.log"
+    code = place.code_within(LIMIT_S, command, folder, variables, log)
     found = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else {}
     answer.unlink(missing_ok=True)
-    wrong = [f"costplan exits with {done.returncode}"] if done.returncode else []
-    if done.returncode or any(word in done.stderr for word in BAD_WORDS):
-        wrong += [f"| {line}" for line in done.stderr.strip().splitlines()[-20:]]
+    said = log.read_text(encoding="utf-8", errors="replace")
+    wrong = [f"costplan exits with {code}"] if code else []
+    if code or any(word in said for word in BAD_WORDS):
+        wrong += [f"| {line[:200]}" for line in said.strip().splitlines()[-20:]]
     now = digests(folder, skip="tmp")
     wrong += [f"changed: {name}" for name, was in yours.items() if now.get(name) != was]
-    return found, wrong + left.left(mark, shared, folder)
+    wrong += left.left(mark, shared, folder)
+    left.end(mark)
+    return found, wrong
 
 
 def digests(folder: Path, *, skip: str) -> dict[str, str]:
