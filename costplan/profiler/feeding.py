@@ -122,6 +122,8 @@ class Feeds:
 
     def end_workers(self) -> None:
         """End the workers of loaders in use: Python's own way of ending them leaves their files."""
+        if self.other is not None:
+            self.other.close()
         for iterator in list(self.iterators):
             ends = getattr(iterator, "_shutdown_workers", None)
             if ends is not None:
