@@ -131,3 +131,23 @@ def test_a_loader_made_anew_is_the_same_and_one_for_validation_another() -> None
     assert sweep.kind(first) == sweep.kind(again)
     assert sweep.kind(first) != sweep.kind(DataLoader(held, batch_size=8))  # in order
     assert sweep.kind(first) != sweep.kind(DataLoader(train, batch_size=4, shuffle=True))
+
+
+def test_a_loader_that_is_given_batches_of_places_is_told_by_what_draws_them() -> None:
+    from torch.utils.data import (
+        BatchSampler,
+        DataLoader,
+        RandomSampler,
+        SequentialSampler,
+        TensorDataset,
+    )
+
+    from costplan.profiler import sweep
+
+    data = TensorDataset(torch.zeros(64, 2))
+    drawn, ordered = (
+        DataLoader(data, batch_sampler=BatchSampler(draws(data), 8, drop_last=False))
+        for draws in (RandomSampler, SequentialSampler)
+    )
+    assert sweep.kind(drawn) == sweep.kind(drawn)
+    assert sweep.kind(drawn) != sweep.kind(ordered)

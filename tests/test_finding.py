@@ -94,3 +94,18 @@ def test_an_optimizer_for_each_parameter_is_no_program_without_a_loader() -> Non
 def test_a_loader_takes_the_place_of_one_that_comes_no_more(events: str, named: Key) -> None:
     last = {"m": MORE, "v": VALID}["v" if "v" in events else "m"]
     assert found(events).named(last) == named
+
+
+@pytest.mark.parametrize(
+    ("events", "idle"),
+    [
+        ("t!t!" + "t" * 16, False),
+        ("t!t!" + "t" * 17, True),  # an evaluation that cannot be told from training
+        ("tt!tt!tt!" + "t" * 32, False),  # two batches to a step
+        ("tt!tt!tt!" + "t" * 33, True),
+        ("t!t!" + "t" * 17 + "!", False),
+        ("v" * 99, False),
+    ],
+)
+def test_many_batches_without_a_step_are_no_training(events: str, idle: bool) -> None:
+    assert found(events).is_idle is idle

@@ -133,8 +133,9 @@ class Conductor:
         if phase is None or self.called_s is None or phase.settling:
             return
         step_s = called_s - self.called_s
-        if self.between and not self.epochs.are_short:
-            self.notes.gap(self.between, step_s, phase.name)
+        between = self.between or ("other loader" if self.finder.is_idle else "")
+        if between and not self.epochs.are_short:
+            self.notes.gap(between, step_s, phase.name)
             phase.is_spoilt = True
             return
         phase.add(step_s, self.wait_s)
@@ -151,8 +152,8 @@ class Conductor:
             return other.next_batch()
         if name not in ("real", "workers") and self.epochs.is_over:
             raise StopIteration
-        if self.phase is None:
-            return real_next(iterator)
+        if self.phase is None or self.finder.is_idle:
+            return real_next(iterator)  # replayed batches never end, and an evaluation must
         return self.feeds.of_loader(key, name, iterator, real_next)
 
     # --- visits ---------------------------------------------------------------------------------

@@ -18,6 +18,8 @@ SHORT_EPOCH: Final = 4
 """Batches of an epoch up to which its end belongs to the steps."""
 RECENT: Final = 20
 """Optimizer steps that tell the accumulation: some programs raise it while they warm up."""
+IDLE_STEPS: Final = 16
+"""So many steps' batches without a step are an evaluation: a gradient scaler skips fewer."""
 SUCCESSION_STEPS: Final = 8
 """Optimizer steps after batches of another loader alone, after which it trains in its place."""
 NO_LOADER_STEPS: Final = 8
@@ -54,6 +56,12 @@ class Finder:
         """
         counts = Counter(self._counts[-RECENT:])
         return min(counts, key=lambda count: (-counts[count], count), default=1)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the training loader gave far more batches than a step takes, and none came."""
+        taken = 0 if self.main is None else self._since[self.main]
+        return taken > IDLE_STEPS * self.accumulation
 
     def named(self, key: Key) -> Key:
         """Return the key that a loader goes by: one that took the place of another has its key.

@@ -14,6 +14,8 @@ LEAST_BATCHES = 3
 WORTH_RATIO = 1.1
 """Less than a tenth more is within what a repeated sweep differs by."""
 MOST_READY = 256
+MOST_SAMPLERS = 8
+"""One within another: a sampler that holds itself must not hold up the program."""
 PROBLEMS = (TypeError, ValueError, AttributeError, RuntimeError, AssertionError, OSError)
 """What a loader raises that cannot be made anew, or not with so many workers."""
 
@@ -186,7 +188,13 @@ def length(loader: Any) -> int | None:
 def kind(loader: Any) -> tuple[object, ...]:
     """Return what tells a loader from others, and is the same for one made anew each epoch."""
     found = [type(loader).__qualname__]
-    for name in ("dataset", "sampler", "batch_sampler"):
+    for name in ("dataset", "sampler"):
         found.append(type(getattr(loader, name, None)).__qualname__)
+    # accelerate gives its loaders a sampler of batches, and torch's word for the rest: what draws
+    # the samples lies deeper, and tells training from evaluation.
+    inner = getattr(loader, "batch_sampler", None)
+    while inner is not None and len(found) < MOST_SAMPLERS:
+        found.append(type(inner).__qualname__)
+        inner = getattr(inner, "sampler", None) or getattr(inner, "batch_sampler", None)
     sizes = [getattr(loader, name, None) for name in ("batch_size", "num_workers", "drop_last")]
     return (*found, *sizes, length(loader))
