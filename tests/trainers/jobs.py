@@ -46,8 +46,9 @@ ULTRALYTICS = "yolo train model=yolov8n.yaml batch=8 device=cpu plots=False name
 
 JOBS = (
     Job(
-        "libreyolo", "loader", f"{LIBREYOLO} --model yolox-n --no-pretrained --data large/data.yaml --imgsz 64",
-        short="--epochs 3", long="--epochs 300",
+        "libreyolo", "loader", f"{LIBREYOLO} --data large/data.yaml --imgsz 64",
+        short="--model yolox-n --no-pretrained --epochs 3",
+        long="--model yolox-n --no-pretrained --epochs 300",
         output="runs/day", checkpoint="weights/last.pt", workers=1,
     ),
     Job(

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import platform
+import shutil
 import sys
 import tempfile
 import time
@@ -32,6 +33,7 @@ LIMIT_S: Final = 120.0
 TRUTH: Final = place.HERE / "truth.tsv"
 ROUNDS: Final = 3
 """Whole runs of each kind whose median is the truth, taken in turns."""
+SHOWN: Final = ("verdict", "confidence", "accumulation", "batch")
 BAD_WORDS: Final = ("Traceback (most recent call last)", "costplan: no hook", "leaked")
 """In what the program says: none of its processes may be disturbed, workers neither."""
 
@@ -58,7 +60,7 @@ def main() -> int:
         if asked.keep:
             print(f"kept: {scratch}")
         else:
-            place.shutil.rmtree(scratch, ignore_errors=True)
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
 def profile_all(jobs: Sequence[Job], scratch: Path, environment: Path) -> int:
@@ -70,10 +72,7 @@ def profile_all(jobs: Sequence[Job], scratch: Path, environment: Path) -> int:
         found, wrong = profiled(job, scratch, environment)
         wrong += judged(job, found, truth[job.name].word)
         failed += bool(wrong)
-        shown = " ".join(
-            f"{name} {found.get(name)}"
-            for name in ("verdict", "confidence", "accumulation", "batch")
-        )
+        shown = " ".join(f"{name} {found.get(name)}" for name in SHOWN)
         spent_s = time.perf_counter() - began_s
         print(f"{'wrong' if wrong else 'ok   '} {job.name:20} {shown}, {spent_s:.0f} s", flush=True)
         for line in wrong:

@@ -47,7 +47,7 @@ def word(plain_s: float, preloaded_s: float, heavier_s: float) -> Word:
 def read(path: Path) -> dict[str, Truth]:
     """Return the truth of each job in a file that `write` wrote."""
     with path.open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file, delimiter="\t")]
+        rows = list(csv.DictReader(file, delimiter="\t"))
     return {
         row["job"]: Truth(
             row["job"], float(row["plain_s"]), float(row["preloaded_s"]), float(row["heavier_s"]),

@@ -39,6 +39,7 @@ for part, made, named in (("train", pictures, names), ("val", VALIDATION, VALIDA
         Image.fromarray(pixels).save(picture)
         label.write_text("".join(boxes), encoding="utf-8")
 (folder / "data.yaml").write_text(
-    f"path: {folder.resolve()}\ntrain: images/train\nval: images/val\nnames: {{0: dark, 1: light}}\n",
+    f"path: {folder.resolve()}\ntrain: images/train\nval: images/val\n"
+    "names: {0: dark, 1: light}\n",
     encoding="utf-8",
 )
