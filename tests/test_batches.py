@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import UserDict, namedtuple
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -151,3 +152,29 @@ def test_a_loader_that_is_given_batches_of_places_is_told_by_what_draws_them() -
     )
     assert sweep.kind(drawn) == sweep.kind(drawn)
     assert sweep.kind(drawn) != sweep.kind(ordered)
+
+
+class Queue:
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def qsize(self) -> int:
+        return self.size
+
+
+@pytest.mark.parametrize(("arrived", "filling"), [(0, True), (2, True), (3, False)])
+def test_a_queue_fills_until_all_that_workers_were_sent_for_is_there(
+    arrived: int, filling: bool
+) -> None:
+    from costplan.profiler import sweep
+
+    # four were sent for: one came out of turn and lies beside, the rest arrive in the queue
+    sent = {5: (0,), 6: (1, "data"), 7: (0,), 8: (1,)}
+    iterator = SimpleNamespace(_task_info=sent, _data_queue=Queue(arrived), _tasks_outstanding=4)
+    assert sweep.is_filling(iterator) is filling
+
+
+def test_a_loader_without_workers_never_fills_its_queue() -> None:
+    from costplan.profiler import sweep
+
+    assert not sweep.is_filling(SimpleNamespace())

@@ -34,6 +34,27 @@ def test_where_steps_are_long_settling_ends_with_its_time() -> None:
     assert not visit.settling
 
 
+def test_a_disturbed_visit_settles_later_but_no_later_than_its_time() -> None:
+    visit = phase(settle=1, longest_s=5.0)
+    visit.group(1.0, disturbed=True)
+    assert visit.settling
+    visit.group(2.0)
+    assert not visit.settling
+    visit = phase(settle=1, longest_s=5.0)
+    visit.group(4.9, disturbed=True)
+    assert visit.settling
+    visit.group(5.0, disturbed=True)
+    assert not visit.settling
+
+
+def test_what_disturbs_a_visit_that_counts_already_is_counted() -> None:
+    visit = phase(settle=1)
+    visit.group(1.0)
+    visit.add(0.5, 0.0)
+    visit.group(2.0, disturbed=True)
+    assert visit.windows_s == [0.5]
+
+
 @pytest.mark.parametrize(
     ("groups", "now_s", "over"),
     [(2, 99.0, False), (3, 6.9, False), (3, 7.0, True)],  # three at least, and 5 s from 2.0 on

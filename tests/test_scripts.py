@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-SCRIPTS = ("demo", "test")
+SCRIPTS = ("demo", "test", "test-matrix")
 REAL_PYTHON = str(Path(sys.executable).resolve())
 UTILITIES = ("sh", "cat", "dirname", "mkdir", "mktemp", "rm")
 """All that a script may count on beside python3."""

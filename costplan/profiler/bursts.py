@@ -61,13 +61,21 @@ class Phase:
         self.waits_s.append(wait_s)
         self.window.append(step_s)
 
-    def group(self, now_s: float) -> None:
-        """Note the end of an optimizer step and all its batches."""
+    def group(self, now_s: float, *, disturbed: bool = False) -> None:
+        """Note the end of an optimizer step and all its batches.
+
+        Args:
+            now_s: When that was.
+            disturbed: Workers are still busy with what the visit before left them to do; it does
+                not settle meanwhile, for the time of a visit at most.
+        """
         if self.counted_s is not None:
             self.groups += 1
             if self.window and not self.is_spoilt:
                 self.windows_s.append(fmean(self.window))
             self.window, self.is_spoilt = [], False
+            return
+        if disturbed and now_s - self.began_s < self.wanted.longest_s:
             return
         self.settle -= 1
         if self.settle <= 0 or now_s - self.began_s > self.settle_s:

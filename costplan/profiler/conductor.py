@@ -182,7 +182,9 @@ class Conductor:
         """Change to the next visit where it is time; return when the step begins."""
         self.group += 1
         if self.phase is not None:
-            self.phase.group(called_s)
+            # Workers that fill their queue take processors from the steps that need no loader.
+            filling = self.phase.name != "real" and sweep.is_filling(iterator)
+            self.phase.group(called_s, disturbed=filling)
         is_over = self.ranks.rank == 0 and (self.phase is None or self.phase.is_over(called_s))
         if is_over and not self.ranks.announced:
             self._close(called_s)

@@ -177,6 +177,12 @@ def ready(iterator: Any) -> float | None:
         return None
 
 
+def is_filling(iterator: Any) -> bool:
+    """Return whether workers are still busy with batches that nobody asks for yet."""
+    found = ready(iterator)
+    return found is not None and found < getattr(iterator, "_tasks_outstanding", 0)
+
+
 def length(loader: Any) -> int | None:
     """Return how many batches an epoch has; None where the loader cannot tell."""
     try:
