@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from itertools import combinations, product
-from pathlib import Path
 
 import matrixed
 import pytest

@@ -1,4 +1,4 @@
-"""What can be slow in a training loop, in whole units: a microsecond, a file, an operation, a layer.
+"""What can be slow in a training loop, in whole units: microseconds, files, operations, layers.
 
 Spinning is counted in time of the processor, so that a busy machine does not make it shorter.
 """
