@@ -25,12 +25,17 @@ GPU: Final = {
     "pcie.link.gen.max": "4",
     "power.limit": "450.00",
     "power.default_limit": "450.00",
+    "pcie.link.gen.current": "4",
+    "power.draw": "445.10",
+    "temperature.gpu": "71",
+    "clocks.sm": "2520",
     "clocks.max.sm": "3105",
     "clocks.applications.graphics": "[N/A]",
     "clocks.default_applications.graphics": "[N/A]",
     "clocks_throttle_reasons.hw_thermal_slowdown": "Not Active",
     "clocks_throttle_reasons.hw_power_brake_slowdown": "Not Active",
     "clocks_throttle_reasons.hw_slowdown": "Not Active",
+    "clocks_throttle_reasons.active": "0x0000000000000004",
 }
 PROGRAM: Final = """#!{python}
 import json, sys

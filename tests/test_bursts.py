@@ -52,6 +52,7 @@ def test_what_disturbs_a_visit_that_counts_already_is_counted() -> None:
     visit.group(1.0)
     visit.add(0.5, 0.0)
     visit.group(2.0, disturbed=True)
+    visit.close(2.0)
     assert visit.windows_s == [0.5]
 
 
@@ -83,6 +84,7 @@ def test_accumulated_batches_are_one_window_and_a_spoilt_one_is_none() -> None:
     for step_s in (0.0, 0.0, 0.6):
         visit.add(step_s, 0.0)
     visit.group(3.0)
+    visit.close(3.0)
     assert visit.windows_s == pytest.approx([0.1, 0.2])
     assert len(visit.steps_s) == 7
     found = visit.visit()

@@ -8,9 +8,11 @@ import pytest
 
 from costplan.errors import UnknownError
 from costplan.profiler.answering import profile_of
+from costplan.profiler.gpuside import Seen
 from costplan.profiler.taken import drift, loaders, measured, skew, slowest, taken
 from costplan.profiler.whatif import what_if
 from costplan.records.ranks import RankTaken
+from costplan.records.traces import TraceFacts
 
 
 def rank(*phases: tuple[str, list[float]], wait_s: float = 0.0, **facts: Any) -> RankTaken:
@@ -178,3 +180,22 @@ def test_few_steps_are_judged_and_said() -> None:
                        code=0, spent_s=9.0)  # fmt: skip
     assert found.verdict.word == "dataloader"
     assert any("only 10 steps were timed" in text for text in found.notices)
+
+
+def test_twice_the_batch_that_does_not_fit_is_no_crash_of_the_program() -> None:
+    oom = slow_loader(phase="double", error="OutOfMemoryError: CUDA out of memory.")
+    found = profile_of([oom], code=1, spent_s=60.0)
+    assert found.program_exit_code is None
+    assert found.notices[0] == "twice the batch does not fit: out of memory"
+    crashed = profile_of([slow_loader(phase="real", error="ValueError: nan")], code=1, spent_s=60.0)
+    assert crashed.program_exit_code == 1
+
+
+def test_what_was_seen_of_the_gpu_stands_in_the_profile_and_in_its_verdict() -> None:
+    trace = TraceFacts(step_s=0.3, busy_share=0.3)
+    plain = rank(("real", [0.1] * 30), ("replay", [0.1] * 30), ("half", [0.06] * 30),
+                 device="NVIDIA H100 80GB HBM3")  # fmt: skip
+    assert profile_of([plain], code=0, spent_s=9.0).trace is None
+    found = profile_of([plain], code=0, spent_s=9.0, seen=Seen((), trace, None))
+    assert found.trace == trace
+    assert found.verdict.why == "the device is busy 90% of the step"  # 0.3 x 0.3 s of 0.1 s

@@ -165,6 +165,7 @@ def _ran(
     found = profile_of(
         ran.ranks, code=ran.code, spent_s=ran.spent_s, redirected=ran.spared.redirected, made=made,
         here=Here(measure.cores(), measure.memory(), measure.cpu_model()),
+        seen=ran.seen,
     )  # fmt: skip
     talk("".join(f"note: the run left {path}: its weights are worthless\n" for path in made))
     return Saved(found.verdict, found.shares, found)

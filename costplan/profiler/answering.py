@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from costplan.errors import UnknownError
+from costplan.profiler.endings import ended_by_burst
 from costplan.profiler.epochs import epoch_of
+from costplan.profiler.gpuside import NOTHING, Seen, gpu_of, notices, with_evidence, with_gpu_side
 from costplan.profiler.parts import box_of, shares
 from costplan.profiler.rules import judge
 from costplan.profiler.taken import drift, loaders, measured, skew, slowest, taken
@@ -40,8 +42,18 @@ def profile_of(
     redirected: Sequence[str] = (),
     made: Sequence[str] = (),
     here: Here | None = None,
+    seen: Seen = NOTHING,
 ) -> Profile:
     """Return the profile of a command, by its slowest rank.
+
+    Args:
+        ranks: What each process wrote.
+        code: The command's exit code; None where it had to be ended.
+        spent_s: By all of the profile.
+        redirected: Files of the user's that it wrote to.
+        made: New files that it left.
+        here: This box, as costplan itself sees it.
+        seen: Of the GPU, from outside and in a trace.
 
     Raises:
         UnknownError: No rank has measured enough steps.
@@ -58,10 +70,11 @@ def profile_of(
     facts = rank.facts
     loader = loaders(facts, workers=facts.workers)
     epoch = epoch_of(rank, real)
-    facing = measured(rank)
+    facing = with_gpu_side(measured(rank), rank, seen)
     verdict = judge(facing, few_steps_ok=True)
+    ended = ended_by_burst(ranks, code)
     return Profile(
-        verdict=verdict,
+        verdict=with_evidence(verdict, seen),
         step_s=Range(low=real.low, expected=real.value, high=_finite(real.high)),
         shares=shares(facing, verdict.word),
         samples_per_s=_rate(real, facts.samples, len(ranks)),
@@ -79,19 +92,30 @@ def profile_of(
         startup_s=max(0.0, facts.startup_s),
         spent_s=spent_s,
         peak_memory_gb=_gb(facts.peak_memory_bytes),
-        program_exit_code=code,
+        # What a burst did to the program is no crash of its own.
+        program_exit_code=code if ended is None else None,
+        gpu=gpu_of(rank, seen),
+        trace=seen.trace,
         bursts=tuple(
             Burst(
                 name=phase.name,
                 steps_s=phase.steps_s,
                 waits_s=phase.waits_s,
+                leads_s=phase.leads_s,
+                blocked_s=phase.blocked_s,
+                peak_memory_gb=_gb(phase.peak_memory_bytes),
                 why_short=phase.why_short,
             )
             for phase in rank.phases
         ),
         redirected=tuple(redirected),
         made=tuple(made),
-        notices=(*_notices(real, facts, epoch), *_seen(found, ranks)),
+        notices=(
+            *([] if ended is None else [ended]),
+            *_notices(real, facts, epoch),
+            *_seen(found, ranks),
+            *notices(rank, seen),
+        ),
     )
 
 

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
+
+from costplan.profiler import device
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,8 +86,32 @@ def same(batch: Any) -> Any:
 
 
 def cloned(batch: Any) -> Any:
-    """Return the batch with tensors of its own."""
-    return mapped(batch, lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf)
+    """Return the batch with tensors of its own, in pinned memory where they were."""
+    return mapped(batch, _clone)
+
+
+def _clone(leaf: Any) -> Any:
+    if not isinstance(leaf, torch.Tensor):
+        return leaf
+    return device.pinned(leaf.clone()) if device.is_pinned(leaf) else leaf.clone()
+
+
+def resident(batch: Any, places: Mapping[int, Any]) -> Any:
+    """Return the batch with tensors of its own, on the devices where a program moves them.
+
+    Args:
+        batch: On the host.
+        places: By the place of a tensor in the batch; all others stay on the host.
+    """
+    numbers = itertools.count()
+
+    def placed(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        place = places.get(next(numbers))
+        return _clone(leaf) if place is None else leaf.to(place)
+
+    return mapped(batch, placed)
 
 
 def versions(batch: Any) -> list[int]:
@@ -186,4 +213,5 @@ def _joined_tensor(key: Any, first: Any, second: Any, count: int, rows: int | No
     if kept.shape[1:] != second.shape[1:]:
         raise NoCutError("two batches of different shapes")
     more = second + count if key == ROWS and kept.shape[0] == rows else second
-    return torch.cat([kept, more])
+    found = torch.cat([kept, more])
+    return device.pinned(found) if device.is_pinned(kept) else found

@@ -6,6 +6,7 @@ import time
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
+from costplan.profiler.gauges import OUT_OF_MEMORY, Gauges
 from costplan.profiler.rounds import Visit, Wanted
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ class Phase:
 
     def __init__(
         self, wanted: Wanted, settle: int, *, settle_s: float,
-        clock: Callable[[], float] = time.perf_counter,
+        clock: Callable[[], float] = time.perf_counter, gauges: Gauges | None = None,
     ) -> None:  # fmt: skip
         """Begin to settle.
 
@@ -31,6 +32,7 @@ class Phase:
             settle: Optimizer steps that are not counted, at most.
             settle_s: After this time settling is over too.
             clock: For tests.
+            gauges: What is read of the device meanwhile.
         """
         self.name, self.wanted = wanted.name, wanted
         self.settle, self.settle_s, self.clock = settle, settle_s, clock
@@ -38,7 +40,10 @@ class Phase:
         self.windows_s: list[float] = []
         """Mean steps from one optimizer step to the next: some programs fetch all batches of one
         first, and compute then."""
-        self.window: list[float] = []
+        self.spans: list[tuple[int, int]] = []
+        """Which steps each of them is of."""
+        self.first = 0
+        """Step with which the present window begins."""
         self.is_spoilt = False
         """Whether something else fell into the present window."""
         self.waits_s: list[float] = []
@@ -49,6 +54,9 @@ class Phase:
         self.cpu_s, self.main_s = 0.0, 0.0
         self.spent_s = 0.0
         self.why_short = ""
+        self.gauges = gauges or Gauges(wanted.name)
+        self.gauges.begin()
+        self.read: dict[str, Any] = {}
 
     @property
     def settling(self) -> bool:
@@ -59,7 +67,6 @@ class Phase:
         """Count a step."""
         self.steps_s.append(step_s)
         self.waits_s.append(wait_s)
-        self.window.append(step_s)
 
     def group(self, now_s: float, *, disturbed: bool = False) -> None:
         """Note the end of an optimizer step and all its batches.
@@ -71,14 +78,15 @@ class Phase:
         """
         if self.counted_s is not None:
             self.groups += 1
-            if self.window and not self.is_spoilt:
-                self.windows_s.append(fmean(self.window))
-            self.window, self.is_spoilt = [], False
+            if len(self.steps_s) > self.first and not self.is_spoilt:
+                self.spans.append((self.first, len(self.steps_s)))
+            self.first, self.is_spoilt = len(self.steps_s), False
             return
         if disturbed and now_s - self.began_s < self.wanted.longest_s:
             return
         self.settle -= 1
-        if self.settle <= 0 or now_s - self.began_s > self.settle_s:
+        steady = self.settle <= 0 and self.gauges.is_steady()
+        if steady or now_s - self.began_s > self.settle_s:
             self.counted_s = now_s
             self.cpu_s, self.main_s = -time.process_time(), -time.thread_time()
 
@@ -95,6 +103,13 @@ class Phase:
             self.spent_s = now_s - self.counted_s
             self.cpu_s += time.process_time()
             self.main_s += time.thread_time()
+        # Where the host runs ahead its own clock says nothing of a step: the device's does.
+        self.read = self.gauges.end()
+        self.steps_s = self.read.pop("steps_s", self.steps_s)
+        self.why_short = self.read.pop("why_short", self.why_short)
+        if self.why_short == OUT_OF_MEMORY:
+            self.steps_s, self.waits_s, self.spans = [], [], []
+        self.windows_s = [fmean(self.steps_s[a:b]) for a, b in self.spans]
 
     def visit(self) -> Visit | None:
         """Return what is planned by; None where nothing was counted."""
@@ -110,4 +125,5 @@ class Phase:
             "windows_s": self.windows_s,
             "ready": self.ready, "groups": self.groups, "spent_s": self.spent_s,
             "cpu_s": self.cpu_s, "main_s": self.main_s, "why_short": self.why_short,
+            **self.read,
         }  # fmt: skip

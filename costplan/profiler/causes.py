@@ -12,6 +12,7 @@ from costplan.profiler.limits import (
     LAUNCH_SHARE,
     LOADER_SHARE,
     MEMORY_CALLS,
+    MEMORY_RETRIES,
     OPTIMIZER_SHARE,
     SAVED_RATIO,
     WEAK_POWER_SHARE,
@@ -89,7 +90,8 @@ def _throttled(measured: Measured, step_s: float) -> bool:
 
 
 def _memory(measured: Measured, step_s: float) -> bool:
-    return (measured.allocations_per_step or 0.0) >= MEMORY_CALLS
+    calls, retries = measured.allocations_per_step or 0.0, measured.retries_per_step or 0.0
+    return calls >= MEMORY_CALLS or retries >= MEMORY_RETRIES
 
 
 def _kernels(measured: Measured, step_s: float) -> bool:

@@ -3,7 +3,7 @@
 A step is one batch through the loop: from one call for a batch of the training loader to the next.
 Each visit feeds the program other batches and times what it does with them; nothing is traced while
 the clock runs. Visits begin and end where an optimizer has stepped, so that accumulated batches
-stay together; several ranks all change at one step.
+stay together; all ranks change at one step.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ import time
 import weakref
 from typing import Any, Final
 
-from costplan.profiler import batches, device, ending, series, sweep
+from costplan.profiler import device, ending, series, sweep
 from costplan.profiler.bursts import WARMUP_SHARE, Phase
 from costplan.profiler.feeding import Feeds
 from costplan.profiler.finding import Epochs, Finder, Key
 from costplan.profiler.following import Change, Ranks
+from costplan.profiler.gauges import Gauges
 from costplan.profiler.notes import Notes
 from costplan.profiler.rounds import KEPT, SETTLING, STAGES, Plan, Visit, Wanted, ratios, typical
 
+FIRST_OPTIMIZERS: Final = 8
+"""Optimizer steps whose parameters tell which devices are in use."""
 WORTH_SHARE: Final = 0.95
 """Of a step without its loader: above, other workers are not worth a visit."""
 ALONE: Final = ("loader",)
@@ -50,16 +53,11 @@ class Conductor:
         self.phase: Phase | None = None
         self.visits: list[Visit] = []
         self.real_steps_s: list[float] = []
-        self.first_s: float | None = None
-        self.called_s: float | None = None
-        self.wait_s = 0.0
+        self.first_s, self.called_s = None, None  # type: float | None, float | None
+        self.wait_s, self.group, self.warmup = 0.0, 0, SETTLING
         self.between = "start"
         """What fell into the present step beside training; nothing, mostly."""
-        self.group = 0
-        self.warmup = SETTLING
-        self.hungry = False
-        """Whether the loader was seen to have nothing ready."""
-        self.is_over = False
+        self.hungry, self.is_over = False, False
         self.epochs = Epochs()
 
     # --- what the hooks call --------------------------------------------------------------------
@@ -68,6 +66,8 @@ class Conductor:
         """Note an optimizer step; where no loader is seen, it is what a step ends with."""
         now_s = time.perf_counter()
         self.first_s = self.first_s or now_s
+        if self.notes.optimizer_steps < FIRST_OPTIMIZERS:
+            device.trains(optimizer)
         self.notes.optimizer_steps += 1
         if self.finder.stepped(id(optimizer)) and self.finder.has_no_loader:
             self._without_loader(now_s)
@@ -110,8 +110,9 @@ class Conductor:
             if self.settings["keep_going"]:
                 return real_next(iterator)  # measured, and not disturbed any more
             self.end()
-        if self.phase is not None and self.phase.name == "real":
-            self._see_ready(iterator)
+        ready = sweep.ready(iterator)
+        if ready is not None and self.phase is not None and not self.phase.settling:
+            self.phase.ready.append(ready)
         before_s = time.perf_counter()
         try:
             batch = self._fed(key, iterator, real_next)
@@ -130,20 +131,19 @@ class Conductor:
     def _count(self, called_s: float) -> None:
         """Put the step that ends now to its visit, unless something else fell into it."""
         phase = self.phase
-        if phase is None or self.called_s is None or phase.settling:
+        if phase is None or self.called_s is None:
+            return
+        between = self.between or ("other loader" if self.finder.is_idle else "")
+        spoilt = bool(between) and not self.epochs.are_short
+        phase.gauges.border(called_s, counts=not phase.settling and not spoilt)
+        if phase.settling:
             return
         step_s = called_s - self.called_s
-        between = self.between or ("other loader" if self.finder.is_idle else "")
-        if between and not self.epochs.are_short:
+        if spoilt:
             self.notes.gap(between, step_s, phase.name)
             phase.is_spoilt = True
             return
         phase.add(step_s, self.wait_s)
-
-    def _see_ready(self, iterator: Any) -> None:
-        ready = sweep.ready(iterator)
-        if ready is not None and self.phase is not None and not self.phase.settling:
-            self.phase.ready.append(ready)
 
     def _fed(self, key: Key, iterator: Any, real_next: Any) -> Any:
         name = "real" if self.phase is None else self.phase.name
@@ -173,6 +173,7 @@ class Conductor:
         self.notes.facts |= {
             "startup_s": (self.first_s or 0.0) - self.settings["began_s"],
             "device": device.name(), "threads": device.threads(), **device.versions(),
+            "gpu_uuid": device.uuid(), "room_bytes": device.room_bytes(),
         }  # fmt: skip
         atexit.register(self.finish)
         self.plan = Plan(stages, budget_s=self.budget_s, can=self._can)
@@ -216,7 +217,6 @@ class Conductor:
         phase = self.phase
         if phase is None:
             return
-        device.settle()
         phase.close(now_s)
         self.notes.phases.append(phase.told())
         visit = phase.visit()
@@ -228,11 +228,8 @@ class Conductor:
         self._describe()
 
     def _describe(self) -> None:
-        facts, feeder = self.notes.facts, self.feeds.feeders.get(self.finder.main or ())
-        facts["accumulation"] = self.finder.accumulation
-        if "samples" not in facts and feeder is not None and feeder.cached:
-            facts["samples"] = batches.samples(feeder.cached[0])
-            facts["tokens"] = batches.tokens(feeder.cached[0])
+        self.notes.facts |= self.feeds.sizes(self.finder.main)
+        self.notes.facts["accumulation"] = self.finder.accumulation
 
     def _enter(self, change: Change, iterator: Any) -> None:
         """Begin the next visit, or none."""
@@ -250,9 +247,13 @@ class Conductor:
             settle = self.feeds.other.settle
         elif name == before:
             settle = 0
-        if before == "workers" and self.feeds.other is not None and name != "workers":
+        if before == "workers" != name and self.feeds.other is not None:
             self.feeds.other.close()
-        self.phase = Phase(change.wanted, settle, settle_s=WARMUP_SHARE * self.budget_s)
+        self.notes.facts["phase"] = name
+        gauges = Gauges(name, resets=not self.settings["keep_going"])
+        self.phase = Phase(
+            change.wanted, settle, settle_s=WARMUP_SHARE * self.budget_s, gauges=gauges
+        )
         if settle == 0:
             self.phase.group(time.perf_counter())
         self.notes.write()
@@ -296,8 +297,6 @@ class Conductor:
         if self.is_over and not self.settings["keep_going"]:
             self.end()
 
-    # --- the end --------------------------------------------------------------------------------
-
     def end(self) -> None:
         """End the program, and the workers of its loaders."""
         self.finish()
@@ -306,12 +305,16 @@ class Conductor:
 
     def finish(self) -> None:
         """Keep what was measured, also of a visit that the end of the program cut short."""
-        phase = self.phase
-        if phase is not None and phase.steps_s:
+        phase, facts = self.phase, self.notes.facts
+        facts["error"] = ending.ended_by()
+        if phase is None:
+            facts["phase"] = None
+            facts |= {"peak_memory_bytes": device.peak_memory_bytes(), "gpus": device.used()}
+        elif facts["error"] is None and self.ranks.world == 1 and phase.steps_s:
             phase.why_short = "the program ended"
             self._close(time.perf_counter())
+        else:  # a device that failed, or waits for another rank, is not asked
+            phase.gauges.drop()
         self.phase = None
         self._describe()
-        self.notes.facts["peak_memory_bytes"] = device.peak_memory_bytes()
-        self.notes.facts["gpus"] = device.used()
         self.notes.write()

@@ -32,3 +32,13 @@ def end(world: int) -> None:
         sys.stderr.flush()
         os._exit(0)
     raise Ended(0)
+
+
+def ended_by() -> str | None:
+    """Return what ends this process, as Python keeps it; None where it ends well, or is not told.
+
+    Kept of an exception that nobody caught, once its traceback is shown; a program may show it
+    itself and exit with a number.
+    """
+    error = getattr(sys, "last_value", None)
+    return None if error is None else f"{type(error).__name__}: {error}".partition("\n")[0][:200]

@@ -107,6 +107,14 @@ class Feeds:
         feeder.keep(batch)
         return batch
 
+    def sizes(self, key: Key | None) -> dict[str, int | None]:
+        """Return the samples and tokens of a loader's batch; nothing before it gave one."""
+        feeder = None if key is None else self.feeders.get(key)
+        if feeder is None or not feeder.cached:
+            return {}
+        batch = feeder.cached[0]
+        return {"samples": batches.samples(batch), "tokens": batches.tokens(batch)}
+
     def why_not(self, name: str) -> str:
         """Return why batches of a kind cannot be made, or nothing where they can."""
         return next(filter(None, (feeder.can(name) for feeder in self.feeders.values())), "")

@@ -13,8 +13,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from costplan.box.gpusampler import Sampler
 from costplan.errors import InputError
 from costplan.profiler import spared
+from costplan.profiler.gpuside import Seen
+from costplan.profiler.tracing import trace_facts
 from costplan.profiler.trackers import tracker_variables
 from costplan.records.ranks import RankTaken
 
@@ -39,6 +42,8 @@ class Ran(NamedTuple):
     spared: spared.Spared
     refused: dict[str, object] | None
     spent_s: float
+    seen: Seen
+    """Of the GPU, from outside the program and in a trace."""
 
 
 def run(
@@ -69,17 +74,33 @@ def run(
             "allow_writes": allow_writes or keep_going, "keep_going": keep_going,
         }  # fmt: skip
         process = _started(command, settings)
+        sampler = Sampler()
         try:
+            sampler.start()
             code = _watched(process, Path(folder), budget_s, keep_going=keep_going, tell=tell)
         finally:
             _end(process)
+            sampler.stop()
+        ranks = _ranks(Path(folder))
         return Ran(
             code=code,
-            ranks=_ranks(Path(folder)),
+            ranks=ranks,
             spared=spared.spared(folder),
             refused=spared.refused(folder),
             spent_s=time.perf_counter() - began_s,
+            seen=_seen(Path(folder), ranks, sampler),
         )
+
+
+def _seen(folder: Path, ranks: Sequence[RankTaken], sampler: Sampler) -> Seen:
+    """Return what the driver said, and what the trace shows where a burst made one."""
+    problem = next((each.facts.untraced for each in ranks if each.facts.untraced), None)
+    for path in sorted(folder.glob("*.trace")):
+        try:
+            return Seen(sampler.samples, trace_facts(path), problem)
+        except InputError as error:
+            problem = problem or str(error)
+    return Seen(sampler.samples, None, problem)
 
 
 def _place() -> str | None:

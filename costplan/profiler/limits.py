@@ -38,10 +38,23 @@ LAUNCH_SHARE: Final = 0.6
 """Launches alone then take more than all else together, and each of them costs more than that."""
 BLOCKED_SHARE: Final = 0.10
 """fournex's line for synchronising calls."""
+BLOCKED_GPU_SHARE: Final = 0.5
+"""While the host is held the device works: more than all else of the step together."""
+AHEAD_SHARE: Final = 0.25
+"""Of a step, from launch to start: a V100 with its queue full shows 0.96, one held up by its host
+2 to 5 ms of 140, which is 0.01 to 0.04."""
+CAUGHT_UP_SHARE: Final = 0.05
+"""Above all that the V100 shows where its host holds it up."""
+LEAST_LEAD_S: Final = 1e-3
+"""An event alone comes tens of microseconds late; a full queue of 1,000 launches of a few
+microseconds each lasts for milliseconds."""
 OPTIMIZER_SHARE: Final = 0.5
 """More than all else of the step together."""
 MEMORY_CALLS: Final = 5.0
 """LibreYOLO's line for allocations per step."""
+MEMORY_RETRIES: Final = 0.05
+"""Each empties the allocator's cache and waits for the device. A step that fits has none, and one
+in 20 steps is seen in every burst that counts."""
 COLD_RATIO: Final = 1.2
 """Files read again are faster by more than a sweep of workers differs when repeated."""
 SAVED_RATIO: Final = 0.9
@@ -49,3 +62,10 @@ SAVED_RATIO: Final = 0.9
 FULL_SHARE: Final = 0.9
 WEAK_POWER_SHARE: Final = 0.7
 """An H100 that fell back to a slow algorithm drew 430 of 700 W while it was always in use."""
+BRAKED_SHARE: Final = 0.10
+"""Of the samples: as large a part as is worth a verdict elsewhere."""
+CLOCK_SHARE: Final = 0.9
+"""Of the highest clock. Cards run at their power limit by design; a B200 at 0.80 of its clock (1580
+of 1965 MHz) lost 15 % of its speed by it."""
+DRIFT_SHARE: Final = 0.05
+"""Steady clocks differ by less; that of the B200 fell by 20 % in 70 steps."""

@@ -4,7 +4,8 @@ In this order, with r what a perfect loader would save and g the busy share of w
 
 1. Too few steps, or an interval too wide to say on which side of a line it lies: inconclusive.
 2. The loader, where r is 10 % or more and the step was seen to wait for it.
-3. The device, where g is 85 % or more; without a busy share, where the time grows with the batch.
+3. The device, where g is 85 % or more; without a busy share, where its queue is full or calls hold
+   the host for it; where that tells nothing, where the time grows with the batch.
 4. The host, where the loader is known not to be it.
 5. Two of them together, where what they would save differs by less than 10 points.
 """
@@ -24,6 +25,7 @@ from costplan.profiler.gains import (
     loader_gain,
     tried_share,
 )
+from costplan.profiler.leads import queue
 from costplan.profiler.limits import (
     CLEAR_RATIO,
     FASTER_THAN_BATCH,
@@ -209,12 +211,15 @@ def communication(case: Case) -> Decided | None:
 
 
 def device(case: Case) -> Decided:
-    """Return the device or the host, by busy share, else by growth with the batch."""
+    """Return the device or the host: by busy share, by queue, else by growth with the batch."""
     tried = tried_share(case.measured, "gpu")
     if case.busy is not None:
         return by_busy(case, case.busy)
     if tried is not None and tried >= LOADER_SHARE:
         return Decided("gpu", f"less work on the device was tried and saves {tried:.0%}")
+    queued = queue(case.measured)
+    if queued is not None and (queued.says == "gpu" or (queued.says and loader_excluded(case))):
+        return Decided(queued.says, queued.why)
     if case.grows is not None:
         return by_growth(case, case.grows)
     return undecided(case)
@@ -287,15 +292,15 @@ def confidence(case: Case, word: Word) -> Confidence:
     if (measured.steps or LEAST_STEPS) < LEAST_STEPS or (bounds and word != "gpu"):
         return "low"
     errors = [measured.step_error_share, measured.replay_error_share]
-    if case.busy is None and word != "dataloader":
+    if case.busy is None and measured.lead_s is None and word != "dataloader":
         errors.append(measured.half_error_share)
     exact = all(error is not None and error <= GOOD_ERROR_SHARE for error in errors)
     return "high" if exact and not bounds and measured.steps is not None else "medium"
 
 
 def contradicts(case: Case, word: Word) -> bool:
-    """Return whether the growth with the batch speaks against a verdict by the busy share."""
-    if case.busy is None or case.grows is None:
+    """Return whether growth with the batch speaks against a verdict by busy share or queue."""
+    if case.grows is None or (case.busy is None and case.measured.lead_s is None):
         return False
     says_host = word == "host" and case.grows > GPU_EXPONENT
     return says_host or (word == "gpu" and case.grows < HOST_EXPONENT)

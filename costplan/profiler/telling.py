@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from costplan.profiler.leads import queue
 from costplan.profiler.limits import (
     GPU_EXPONENT,
     GPU_SHARE,
@@ -31,6 +32,9 @@ def evidence(measured: Measured, *, busy: float | None, grows: float | None) -> 
     if busy is not None:
         says: Word = "gpu" if busy >= GPU_SHARE else "host"
         found.append(Finding(name="busy", value=f"{busy:.0%} without the loader's part", says=says))
+    queued = queue(measured)
+    if queued is not None:
+        found.append(Finding(name="queue", value=queued.why, says=queued.says or "inconclusive"))
     if grows is not None:
         says = "gpu" if grows > GPU_EXPONENT else "host" if grows < HOST_EXPONENT else "mixed"
         found.append(Finding(name="batch", value=f"power of {grows:.2f}", says=says))
@@ -106,7 +110,7 @@ def unknown(measured: Measured, word: Word) -> tuple[str, ...]:
         found.append("a tracer was on: it slows the host down, so the device idles less without it")
     if measured.replay_s is None:
         found.append("what a better loader saves is no more than bounded: no batch was replayed")
-    if measured.busy_share is None:
+    if measured.busy_share is None and measured.lead_s is None:
         found.append("how long the device works is not known: host and device are told by growth")
     if measured.one_gpu_s is not None and measured.wait_s is None:
         found.append("processes that share the CPUs for loading look like communication")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from costplan.profiler.limits import LOADER_SHARE
+from costplan.profiler.limits import AHEAD_SHARE, LOADER_SHARE
 from costplan.profiler.rules import judge
 from costplan.profiler.tracefile import NO_LOADER
 from costplan.records.verdicts import Finding, Measured, Verdict
@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from costplan.records.traces import TraceFacts
     from costplan.records.verdicts import Word
 
-AHEAD_SHARE: Final = 0.25
-"""Of a step, from launch to start: a V100 with its queue full shows 0.96, held up by its host
-0.02."""
 NOT_IN_A_TRACE: Final = (
     "how fast the loader is when nothing waits for it: it shows only once it is too slow",
     "the time of a step without the tracer",

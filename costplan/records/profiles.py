@@ -6,7 +6,9 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
+from costplan.records.gpus import GpuWatched
 from costplan.records.record import Number, Record, Whole
+from costplan.records.traces import TraceFacts
 from costplan.records.verdicts import Share, Verdict
 
 # /1 2026-11: first form.
@@ -30,6 +32,9 @@ class Burst(Record):
     name: str
     steps_s: tuple[Seconds, ...]
     waits_s: tuple[Seconds, ...] = ()
+    leads_s: tuple[Number, ...] = ()
+    blocked_s: tuple[Seconds, ...] = ()
+    peak_memory_gb: Number | None = None
     why_short: str = ""
 
 
@@ -111,6 +116,10 @@ class Profile(Record):
     """By the profile, start of the program included."""
     peak_memory_gb: Number | None
     program_exit_code: int | None
+    gpu: GpuWatched | None = None
+    """As the driver saw it during the bursts."""
+    trace: TraceFacts | None = None
+    """Of a burst under a tracer, whose step times say nothing."""
     bursts: tuple[Burst, ...]
     redirected: tuple[str, ...] = ()
     """Files of the user's that the program wrote to, kept as they were."""

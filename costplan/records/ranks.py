@@ -42,6 +42,13 @@ class RankFacts(Record):
     dropped: dict[str, float] = Field(default_factory=dict)
     """Bursts that the budget could not pay, with the seconds that were missing."""
     finished: Truth = False
+    phase: str | None = None
+    """The burst that feeds the program now, or did as it ended."""
+    error: str | None = None
+    """Type and first line of what ended the program, where Python could tell."""
+    untraced: str | None = None
+    """Why no trace was made, where one was to be."""
+    gpu_uuid: str | None = None
     peak_memory_bytes: Whole | None = None
     gpus: Whole | None = None
     """On which this process has had memory."""
@@ -49,6 +56,8 @@ class RankFacts(Record):
     torch: str | None = None
     cuda: str | None = None
     """That torch was built for; ROCm's where it is that."""
+    room_bytes: Whole | None = None
+    """What the process could have of the device."""
 
 
 class PhaseTaken(Record):
@@ -67,6 +76,18 @@ class PhaseTaken(Record):
     """Of the process, all threads."""
     main_s: Number = 0.0
     """Of the main thread on a processor."""
+    leads_s: tuple[Number, ...] = ()
+    """By which the device was behind the host at the end of each step."""
+    blocked_s: tuple[Number, ...] = ()
+    """Of each step, in calls that hold the host until the device is done."""
+    began_s: Number | None = None
+    ended_s: Number | None = None
+    """By the clock that all processes of a machine share."""
+    peak_memory_bytes: Whole | None = None
+    allocations: Whole | None = None
+    """During the counted steps, as are the next two."""
+    retries: Whole | None = None
+    compiles: Whole | None = None
     why_short: str = ""
 
     @property

@@ -80,6 +80,8 @@ class Measured(Record):
     batch_exponent: Number | None = None
     """By which step time grows with the batch, where other sizes than half and double tell it."""
 
+    lead_s: Number | None = None
+    """By which the device is behind the host at the end of a step, with no loader in the way."""
     launches_per_step: Count | None = None
     blocked_s: Seconds | None = None
     """In calls that hold the host until the device is done."""
@@ -93,6 +95,9 @@ class Measured(Record):
     power_share: Share | None = None
     """Of the limit."""
     allocations_per_step: Count | None = None
+    """Device memory taken from or given back to the driver."""
+    retries_per_step: Count | None = None
+    """Allocations that failed until the allocator's cache was emptied."""
 
     tried: tuple[Tried, ...] = ()
 
