@@ -1,4 +1,4 @@
-"""One visit, timed by a made-up clock, and ranks that change together."""
+"""One visit, timed by a made-up clock."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from costplan.profiler.bursts import Phase
-from costplan.profiler.following import Ranks
 from costplan.profiler.rounds import Wanted
 
+pytestmark = pytest.mark.torch
+pytest.importorskip("torch")
+bursts = pytest.importorskip("costplan.profiler.bursts")
+
 if TYPE_CHECKING:
-    from pathlib import Path
+    from costplan.profiler.bursts import Phase
 
 
 def phase(settle: int = 2, settle_s: float = 100.0, longest_s: float = 5.0) -> Phase:
-    return Phase(Wanted("real", longest_s, 3), settle, settle_s=settle_s, clock=lambda: 0.0)
+    made: Phase = bursts.Phase(
+        Wanted("real", longest_s, 3), settle, settle_s=settle_s, clock=lambda: 0.0
+    )
+    return made
 
 
 def test_steps_are_counted_after_those_that_settle() -> None:
@@ -90,30 +95,3 @@ def test_accumulated_batches_are_one_window_and_a_spoilt_one_is_none() -> None:
     found = visit.visit()
     assert found is not None
     assert found.step_s == pytest.approx(0.15)
-
-
-def test_a_rank_alone_changes_at_once(tmp_path: Path) -> None:
-    alone = Ranks(str(tmp_path))
-    alone.announce(7, Wanted("half", 1.0, 3))
-    change = alone.due(7)
-    assert change is not None
-    assert change.wanted == Wanted("half", 1.0, 3)
-    assert alone.due(8) is None
-
-
-def test_two_ranks_change_at_one_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    first = Ranks(str(tmp_path))
-    monkeypatch.setenv("RANK", "1")
-    second = Ranks(str(tmp_path))
-    first.announce(7, Wanted("replay", 2.0, 3))
-    for group in (8, 9):
-        assert (first.due(group), second.due(group)) == (None, None)
-    changes = first.due(10), second.due(10)  # three ahead
-    assert changes[0] == changes[1] is not None
-    assert second.due(11) is None  # not the same change again
-    first.announce(20, None)
-    assert second.due(22) is None
-    ended = second.due(23)
-    assert ended is not None
-    assert ended.wanted is None
