@@ -109,3 +109,11 @@ def test_a_loader_takes_the_place_of_one_that_comes_no_more(events: str, named: 
 )
 def test_many_batches_without_a_step_are_no_training(events: str, idle: bool) -> None:
     assert found(events).is_idle is idle
+
+
+@pytest.mark.parametrize(("steps", "firsts"), [([1, 2, 2, 2], "x.xx"), ([1, 2, 1, 2], "x.x.")])
+def test_an_optimizer_that_goes_on_alone_takes_the_place_of_the_first(
+    steps: list[int], firsts: str
+) -> None:
+    finder = Finder()
+    assert "".join("x" if finder.stepped(who) else "." for who in steps) == firsts

@@ -28,7 +28,7 @@ class Made(Dataset):
         return 64
 
     def __getitem__(self, index):
-        if KIND == "loader":
+        if KIND in ("loader", "trial"):
             time.sleep(0.004)
         return torch.randn(64), index % 10
 
@@ -38,6 +38,11 @@ def train():
     layers = [torch.nn.Linear(64, 64) for _ in range(60 if KIND == "host" else 1)]
     net = torch.nn.Sequential(*layers, torch.nn.Linear(64, 10))
     optimizer = torch.optim.SGD(net.parameters(), 1e-3)
+    if KIND == "trial":
+        trial = torch.optim.SGD([torch.nn.Parameter(torch.ones(4))], 1e-3)
+        for _ in range(20):
+            trial.step()
+            time.sleep(0.01)
     for epoch in range(10_000):
         for number, (image, label) in enumerate(DataLoader(Made(), batch_size=8)):
             loss = torch.nn.functional.cross_entropy(net(image), label) / 2
@@ -90,6 +95,13 @@ def test_a_slow_loader_is_called_one_and_what_it_costs_is_measured(tmp_path: Pat
     # 8 samples x 4 ms of sleep are gone: the step of at least 32 ms becomes one of a few
     assert body["step_s"]["expected"] > 0.032
     assert free["step_s"] < body["step_s"]["expected"] - 0.025
+
+
+def test_steps_before_the_loader_comes_are_forgotten(tmp_path: Path) -> None:
+    done = profile(tmp_path, "trial")
+    assert done.body["verdict"] == "dataloader"
+    assert {"real", "replay"} <= {each["name"] for each in done.body["bursts"]}
+    assert done.body["step_s"]["expected"] == pytest.approx(8 * 0.004, rel=0.5)
 
 
 def test_a_chain_of_small_layers_is_the_host(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from costplan.profiler import device, ending, series, sweep
 from costplan.profiler.bursts import WARMUP_SHARE, Phase
-from costplan.profiler.feeding import Feeds
+from costplan.profiler.feeding import Feeds, queue_steps
 from costplan.profiler.finding import Epochs, Finder, Key
 from costplan.profiler.following import Change, Ranks
 from costplan.profiler.gauges import Gauges
@@ -49,16 +49,24 @@ class Conductor:
         self.notes = Notes(settings["folder"], self.ranks)
         self.finder = Finder()
         self.feeds = Feeds()
-        self.plan: Plan | None = None
         self.phase: Phase | None = None
-        self.visits: list[Visit] = []
-        self.real_steps_s: list[float] = []
-        self.first_s, self.called_s = None, None  # type: float | None, float | None
-        self.wait_s, self.group, self.warmup = 0.0, 0, SETTLING
+        self.wait_s, self.warmup, self.hungry, self.is_over = 0.0, SETTLING, False, False
         self.between = "start"
         """What fell into the present step beside training; nothing, mostly."""
-        self.hungry, self.is_over = False, False
+        self._forget()
         self.epochs = Epochs()
+
+    def _forget(self) -> None:
+        """Be as before the first step."""
+        if self.phase is not None:
+            self.phase.gauges.drop()
+        self.notes.forget()
+        self.ranks.forget()
+        self.phase = None
+        self.plan: Plan | None = None
+        self.visits: list[Visit] = []
+        self.real_steps_s: list[float] = []
+        self.first_s, self.called_s, self.group = None, None, 0  # type: float | None, float | None, int
 
     # --- what the hooks call --------------------------------------------------------------------
 
@@ -93,16 +101,9 @@ class Conductor:
     # --- steps ----------------------------------------------------------------------------------
 
     def _step(self, key: Key, called_s: float, iterator: Any, real_next: Any) -> Any:
-        if self.plan is None:
-            self._begin(getattr(iterator, "_costplan_loader", iterator))
         is_new = not getattr(iterator, "_costplan_seen", False)
         if is_new:
-            iterator._costplan_seen = True
-            loader = getattr(iterator, "_costplan_loader", iterator)
-            self.feeds.loader = weakref.ref(loader)
-            self.notes.facts["batches_per_epoch"] = sweep.length(loader)
-            self.between = self.between or "epoch"
-            self.epochs.taken = 0
+            self._take_up(iterator, called_s)
         self._count(called_s)
         if self.finder.stepped_since:
             called_s = self._boundary(called_s, iterator)
@@ -127,6 +128,21 @@ class Conductor:
         self.between = "loader start" if is_new else ""
         self.finder.asked(key)
         return batch
+
+    def _take_up(self, iterator: Any, now_s: float) -> None:
+        """Note what is known of a new iterator; make the plan at the first."""
+        loader = getattr(iterator, "_costplan_loader", iterator)
+        if self.notes.facts.get("loader_seen") is False:
+            # What stepped before its loader came was no training: a trial of the optimizer, say.
+            self._forget()
+            self.first_s = now_s
+        if self.plan is None:
+            self._begin(loader)
+        iterator._costplan_seen = True
+        self.feeds.loader = weakref.ref(loader)
+        self.notes.facts["batches_per_epoch"] = sweep.length(loader)
+        self.between = self.between or "epoch"
+        self.epochs.taken = 0
 
     def _count(self, called_s: float) -> None:
         """Put the step that ends now to its visit, unless something else fell into it."""
@@ -225,11 +241,7 @@ class Conductor:
         if phase.name == "real":
             self.real_steps_s += phase.windows_s
             self.hungry = sum(phase.ready) < len(phase.ready)
-        self._describe()
-
-    def _describe(self) -> None:
-        self.notes.facts |= self.feeds.sizes(self.finder.main)
-        self.notes.facts["accumulation"] = self.finder.accumulation
+        self.notes.facts |= self.feeds.sizes(self.finder)
 
     def _enter(self, change: Change, iterator: Any) -> None:
         """Begin the next visit, or none."""
@@ -242,7 +254,7 @@ class Conductor:
         if before is None:
             settle = self.warmup
         elif name == "real" and before != "real":
-            settle = self._settle_real(iterator)
+            settle += queue_steps(iterator, hungry=self.hungry, warmup=self.warmup)
         elif name == "workers" and self.feeds.other is not None:
             settle = self.feeds.other.settle
         elif name == before:
@@ -250,24 +262,12 @@ class Conductor:
         if before == "workers" != name and self.feeds.other is not None:
             self.feeds.other.close()
         self.notes.facts["phase"] = name
+        longest_s = WARMUP_SHARE * self.budget_s
         gauges = Gauges(name, resets=not self.settings["keep_going"])
-        self.phase = Phase(
-            change.wanted, settle, settle_s=WARMUP_SHARE * self.budget_s, gauges=gauges
-        )
+        self.phase = Phase(change.wanted, settle, settle_s=longest_s, gauges=gauges)
         if settle == 0:
             self.phase.group(time.perf_counter())
         self.notes.write()
-
-    def _settle_real(self, iterator: Any) -> int:
-        """Return how long real batches need to be real again: the queue filled meanwhile.
-
-        Where it had been empty it is emptied, so that no ready batch hides a slow loader; where
-        it had been full it is full again.
-        """
-        if self.hungry:
-            sweep.drain(iterator)
-            return SETTLING
-        return max(SETTLING, self.warmup - series.LEAST_WARMUP + SETTLING)
 
     def _can(self, name: str) -> bool:
         """Return whether batches of a kind can be made, and are worth it; keep why not."""
@@ -316,5 +316,5 @@ class Conductor:
         else:  # a device that failed, or waits for another rank, is not asked
             phase.gauges.drop()
         self.phase = None
-        self._describe()
+        self.notes.facts |= self.feeds.sizes(self.finder)
         self.notes.write()

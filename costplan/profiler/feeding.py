@@ -10,9 +10,10 @@ import weakref
 from typing import TYPE_CHECKING, Any, Final
 
 from costplan.profiler import batches, sweep
+from costplan.profiler.series import LEAST_WARMUP
 
 if TYPE_CHECKING:
-    from costplan.profiler.finding import Key
+    from costplan.profiler.finding import Finder, Key
 
 SAME: Final = 2
 """Batches kept of a loader whose batches are all of one shape."""
@@ -107,13 +108,14 @@ class Feeds:
         feeder.keep(batch)
         return batch
 
-    def sizes(self, key: Key | None) -> dict[str, int | None]:
-        """Return the samples and tokens of a loader's batch; nothing before it gave one."""
-        feeder = None if key is None else self.feeders.get(key)
-        if feeder is None or not feeder.cached:
-            return {}
-        batch = feeder.cached[0]
-        return {"samples": batches.samples(batch), "tokens": batches.tokens(batch)}
+    def sizes(self, finder: Finder) -> dict[str, int | None]:
+        """Return the batches of an optimizer step, and samples and tokens of one once it came."""
+        feeder = None if finder.main is None else self.feeders.get(finder.main)
+        found: dict[str, int | None] = {"accumulation": finder.accumulation}
+        if feeder is not None and feeder.cached:
+            batch = feeder.cached[0]
+            found |= {"samples": batches.samples(batch), "tokens": batches.tokens(batch)}
+        return found
 
     def why_not(self, name: str) -> str:
         """Return why batches of a kind cannot be made, or nothing where they can."""
@@ -137,3 +139,15 @@ class Feeds:
             if ends is not None:
                 with contextlib.suppress(AttributeError, OSError, RuntimeError, ValueError):
                     ends()
+
+
+def queue_steps(iterator: Any, *, hungry: bool, warmup: int) -> int:
+    """Return how many optimizer steps the queue takes to be as it was before other visits.
+
+    It filled meanwhile. Where it had been empty it is emptied, so that no ready batch hides a slow
+    loader; where it had been full it is full again after the steps that warming up takes for it.
+    """
+    if hungry:
+        sweep.drain(iterator)
+        return 0
+    return max(0, warmup - LEAST_WARMUP)

@@ -42,6 +42,7 @@ class Finder:
         self._before: tuple[Key, Counter[Key]] | None = None
         self._counts: list[int] = []
         self._first: int | None = None
+        self._others: set[int] = set()
 
     @property
     def has_no_loader(self) -> bool:
@@ -85,8 +86,14 @@ class Finder:
         for each parameter.
         """
         self.stepped_since = True
-        self._first = who if self._first is None else self._first
+        # One that steps twice with no step of the first between goes its own way.
+        if self._first is None or who in self._others:
+            self._first = who
         is_first = who == self._first
+        if is_first:
+            self._others.clear()
+        else:
+            self._others.add(who)
         if self._last is None or not self._since:
             self.without_loader += is_first
             return is_first

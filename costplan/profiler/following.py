@@ -32,6 +32,10 @@ class Ranks:
         self.number = 0
         self.announced: Change | None = None
 
+    def forget(self) -> None:
+        """Take back what was announced; all ranks do so at one step."""
+        self.announced, self.number = None, self.number + 1
+
     def announce(self, group: int, wanted: Wanted | None) -> None:
         """Tell the others what comes next; alone, it comes at once."""
         if self.world == 1:

@@ -22,6 +22,10 @@ class Notes:
         self.gaps: list[dict[str, Any]] = []
         self.optimizer_steps = 0
 
+    def forget(self) -> None:
+        """Be as before the first step."""
+        self.facts, self.phases, self.gaps, self.optimizer_steps = {}, [], [], 0
+
     def gap(self, what: str, step_s: float, phase: str) -> None:
         """Note a step into which something else than training fell."""
         if len(self.gaps) < MOST_GAPS:
