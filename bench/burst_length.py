@@ -14,7 +14,7 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from costplan.profiler.bursts import WARMUP_SHARE, Phase
-from costplan.profiler.rounds import ENOUGH, KEPT, LEAST_GROUPS, LEAST_PAIRS, Plan
+from costplan.profiler.rounds import ENOUGH, KEPT, LEAST_PAIRS, LEAST_STEPS, Plan
 from costplan.profiler.series import mean_of, warmup_steps
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def fixed(skip: int, take: int) -> Callable[[Sequence[float]], Burst | None]:
 
 def interval_alone(steps_s: Sequence[float]) -> Burst | None:
     """Take points until the interval of their mean is within 3 %, however short they are."""
-    for take in range(LEAST_PAIRS * LEAST_GROUPS, len(steps_s) - WARMUP + 1):
+    for take in range(LEAST_PAIRS * LEAST_STEPS, len(steps_s) - WARMUP + 1):
         if mean_of(steps_s[WARMUP : WARMUP + take]).half_share <= ENOUGH:
             return Burst(WARMUP, take)
     return None

@@ -102,3 +102,16 @@ def test_one_ratio_has_no_interval() -> None:
     assert typical([0.5]).high == math.inf
     with pytest.raises(ValueError, match="no values"):
         typical([])
+
+
+@pytest.mark.parametrize(
+    ("accumulation", "settling", "least"), [(1, 2, 3), (2, 1, 2), (3, 1, 1), (8, 1, 1)]
+)
+def test_batches_of_an_optimizer_step_count_as_its_steps(
+    accumulation: int, settling: int, least: int
+) -> None:
+    plan = Plan(STAGES, budget_s=8, can=lambda _: True)
+    plan.accumulation = accumulation
+    wanted = plan.next([], [], 0.0)
+    assert wanted is not None
+    assert (plan.settling, plan.least, wanted.least) == (settling, least, least)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from costplan.errors import UnknownError
@@ -153,12 +154,12 @@ def _notices(real: Mean, facts: RankFacts, epoch: Epoch | None) -> list[str]:
     for name, missing_s in facts.dropped.items():
         found.append(
             f"left out for lack of time: {STAGES_SAID.get(name, name)}; --budget with "
-            f"{missing_s:.0f} s more buys it"
+            f"{math.ceil(missing_s)} s more buys it"
         )
     if real.steps < FEW:
         found.append(
-            f"only {real.steps} steps were timed: the step takes {real.low:.3g} to {real.high:.3g} "
-            "s; --budget buys more"
+            f"only {real.steps} {'steps' if facts.accumulation == 1 else 'optimizer steps'} were "
+            f"timed: the step takes {real.low:.3g} to {real.high:.3g} s; --budget buys more"
         )
     if facts.device == "cpu":
         found.append("no GPU was in use: the word gpu means the device that computes, here the CPU")

@@ -14,21 +14,19 @@ import time
 import weakref
 from typing import Any, Final
 
-from costplan.profiler import device, ending, series, sweep
+from costplan.profiler import device, ending, rounds, series, sweep
 from costplan.profiler.bursts import WARMUP_SHARE, Phase
 from costplan.profiler.feeding import Feeds, queue_steps
 from costplan.profiler.finding import Epochs, Finder, Key
 from costplan.profiler.following import Change, Ranks
 from costplan.profiler.gauges import Gauges
 from costplan.profiler.notes import Notes
-from costplan.profiler.rounds import KEPT, SETTLING, STAGES, Plan, Visit, Wanted, ratios, typical
+from costplan.profiler.rounds import Plan, Visit, Wanted
 
 FIRST_OPTIMIZERS: Final = 8
 """Optimizer steps whose parameters tell which devices are in use."""
 WORTH_SHARE: Final = 0.95
 """Of a step without its loader: above, other workers are not worth a visit."""
-ALONE: Final = ("loader",)
-"""Stages that the program is held for, rather than fed."""
 
 _conductors: dict[int, Any] = {}
 
@@ -50,7 +48,7 @@ class Conductor:
         self.finder = Finder()
         self.feeds = Feeds()
         self.phase: Phase | None = None
-        self.wait_s, self.warmup, self.hungry, self.is_over = 0.0, SETTLING, False, False
+        self.wait_s, self.warmup, self.hungry, self.is_over = 0.0, 0, False, False
         self.between = "start"
         """What fell into the present step beside training; nothing, mostly."""
         self._forget()
@@ -66,7 +64,8 @@ class Conductor:
         self.plan: Plan | None = None
         self.visits: list[Visit] = []
         self.real_steps_s: list[float] = []
-        self.first_s, self.called_s, self.group = None, None, 0  # type: float | None, float | None, int
+        self.first_s, self.called_s = None, None  # type: float | None, float | None
+        self.group = 0
 
     # --- what the hooks call --------------------------------------------------------------------
 
@@ -183,7 +182,7 @@ class Conductor:
             "workers": workers, "prefetch": prefetch,
             "pin_memory": bool(getattr(loader, "pin_memory", False)),
         }  # fmt: skip
-        self._plan(KEPT if self.settings["keep_going"] else STAGES)
+        self._plan(rounds.KEPT if self.settings["keep_going"] else rounds.STAGES)
 
     def _plan(self, stages: Any) -> None:
         self.notes.facts |= {
@@ -197,6 +196,8 @@ class Conductor:
 
     def _boundary(self, called_s: float, iterator: Any) -> float:
         """Change to the next visit where it is time; return when the step begins."""
+        assert self.plan is not None
+        self.plan.accumulation = self.finder.accumulation
         self.group += 1
         if self.phase is not None:
             # Workers that fill their queue take processors from the steps that need no loader.
@@ -211,7 +212,7 @@ class Conductor:
             return called_s
         if self.ranks.rank:
             self._close(called_s)
-        self._enter(change, iterator)
+        self._enter(self.plan, change, iterator)
         return time.perf_counter()
 
     def _next(self) -> Wanted | None:
@@ -221,7 +222,7 @@ class Conductor:
             spent_s = time.perf_counter() - (self.first_s or 0.0)
             wanted = self.plan.next(self.visits, self.real_steps_s, spent_s)
             self.notes.facts["dropped"] = self.plan.dropped
-            if wanted is None or wanted.name not in ALONE:
+            if wanted is None or wanted.name != "loader":
                 return wanted
             loader = None if self.feeds.loader is None else self.feeds.loader()
             if loader is not None:
@@ -243,14 +244,14 @@ class Conductor:
             self.hungry = sum(phase.ready) < len(phase.ready)
         self.notes.facts |= self.feeds.sizes(self.finder)
 
-    def _enter(self, change: Change, iterator: Any) -> None:
+    def _enter(self, plan: Plan, change: Change, iterator: Any) -> None:
         """Begin the next visit, or none."""
         before = None if self.phase is None else self.phase.name
         if change.wanted is None:
             self.phase, self.is_over = None, True
             self.notes.facts["finished"] = True
             return
-        settle, name = SETTLING, change.wanted.name
+        settle, name = plan.settling, change.wanted.name
         if before is None:
             settle = self.warmup
         elif name == "real" and before != "real":
@@ -275,22 +276,20 @@ class Conductor:
             return self.ranks.world == 1
         if name == "workers":
             tried, now = self.notes.facts.get("loader", []), self.notes.facts.get("workers", 0)
-            costs = ratios(self.visits, "real", "replay")
-            pays = bool(costs) and typical(costs).value <= WORTH_SHARE
+            costs = rounds.ratios(self.visits, "real", "replay")
+            pays = bool(costs) and rounds.typical(costs).value <= WORTH_SHARE
             return pays and self.feeds.take_other(tried, now)
         why = self.feeds.why_not(name)
         if why:
             self.notes.facts.setdefault("refused", {})[name] = why
         return not why
 
-    # --- programs without a loader --------------------------------------------------------------
-
     def _without_loader(self, now_s: float) -> None:
         """Take a step from one optimizer step to the next; only what is real can be measured."""
         if self.plan is None:
             self.warmup = series.LEAST_WARMUP
             self.notes.facts["loader_seen"] = False
-            self._plan(KEPT)
+            self._plan(rounds.KEPT)
         self._count(now_s)
         now_s = self._boundary(now_s, None)
         self.called_s, self.between = now_s, ""

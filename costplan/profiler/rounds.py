@@ -38,10 +38,10 @@ STAGES: Final = (
 KEPT: Final = (Stage("real", "real", None, 1.0),)
 """Of a program that trains on, or has no loader: nothing that would spoil its weights."""
 
-LEAST_GROUPS: Final = 3
-"""Optimizer steps of a visit at least."""
-SETTLING: Final = 2
-"""Optimizer steps after each change that are not counted."""
+LEAST_STEPS: Final = 3
+"""Batches of a visit at least, and no optimizer step in part."""
+SETTLING_STEPS: Final = 2
+"""Batches after each change that are not counted, likewise."""
 LEAST_PAIRS: Final = 3
 MOST_PAIRS: Final = 40
 ENOUGH: Final = 0.03
@@ -109,6 +109,15 @@ def typical(values: Sequence[float]) -> Mean:
     return Mean(value, max(0.0, value - half), value + half, count)
 
 
+def groups(steps: int, accumulation: int) -> int:
+    """Return the optimizer steps that take so many batches or more.
+
+    >>> groups(3, 1), groups(3, 2), groups(3, 8)
+    (3, 2, 1)
+    """
+    return -(-steps // accumulation)
+
+
 class Plan:
     """Which burst comes next. Told the time: it has no clock."""
 
@@ -124,11 +133,23 @@ class Plan:
         """
         self.left = list(stages)
         self.budget_s, self.can = budget_s, can
+        self.accumulation = 1
+        """Batches to an optimizer step, as far as is known."""
         self.dropped: dict[str, float] = {}
         """Stages that the budget could not pay, each with the seconds that were missing."""
         self._stage_s: float | None = None
         self._ends_s = 0.0
         self._visits_before = 0
+
+    @property
+    def settling(self) -> int:
+        """Optimizer steps after a change that are not counted."""
+        return groups(SETTLING_STEPS, self.accumulation)
+
+    @property
+    def least(self) -> int:
+        """Optimizer steps of a visit at least."""
+        return groups(LEAST_STEPS, self.accumulation)
 
     def next(
         self, visits: Sequence[Visit], real_steps_s: Sequence[float], spent_s: float
@@ -184,12 +205,13 @@ class Plan:
             return None
         # A base alone says nothing: the other must be payable too.
         names = [name] if tried or name == stage.other else [name, stage.other]
-        cost_s = sum(_cost_s(each, visits) for each in names)
+        steps = self.settling + self.least
+        cost_s = sum(steps * _group_s(each, visits) for each in names)
         if spent_s + cost_s > self.budget_s and visits:
             if not tried:
                 self.dropped[stage.name] = spent_s + cost_s - self.budget_s
             return None
-        return Wanted(name, min(LONGEST_S, self._stage_s / VISITS), LEAST_GROUPS)
+        return Wanted(name, min(LONGEST_S, self._stage_s / VISITS), self.least)
 
     def _more_s(self, found: Sequence[float]) -> float:
         """Return how much longer a stage may take whose ratio is still uncertain."""
@@ -204,19 +226,19 @@ class Plan:
         assert self._stage_s is not None
         counted = sum(visit.name == stage.base for visit in visits)
         if stage.base == "real":
-            known = len(real_steps_s) > LEAST_GROUPS and mean_of(real_steps_s).half_share <= ENOUGH
+            known = len(real_steps_s) > LEAST_STEPS and mean_of(real_steps_s).half_share <= ENOUGH
             if counted >= LEAST_PAIRS and (known or spent_s >= self._ends_s):
                 return None
             if counted and spent_s >= self.budget_s:
                 return None
-            return Wanted(stage.base, min(LONGEST_S, self._stage_s / VISITS), LEAST_GROUPS)
+            return Wanted(stage.base, min(LONGEST_S, self._stage_s / VISITS), self.least)
         if counted or not self.can(stage.base):
             return None
-        least_s = LEAST_GROUPS * _group_s("real", visits)
+        least_s = self.least * _group_s("real", visits)
         if spent_s + least_s > self.budget_s:
             self.dropped[stage.name] = spent_s + least_s - self.budget_s
             return None
-        return Wanted(stage.base, self._stage_s, LEAST_GROUPS)
+        return Wanted(stage.base, self._stage_s, self.least)
 
 
 def _enough(found: Sequence[float], real_steps_s: Sequence[float], stage: Stage) -> bool:
@@ -224,10 +246,6 @@ def _enough(found: Sequence[float], real_steps_s: Sequence[float], stage: Stage)
     if (mean.high - mean.low) / 2 > ENOUGH:
         return False
     return stage.base != "real" or mean_of(real_steps_s).half_share <= ENOUGH
-
-
-def _cost_s(name: str, visits: Sequence[Visit]) -> float:
-    return (SETTLING + LEAST_GROUPS) * _group_s(name, visits)
 
 
 def _group_s(name: str, visits: Sequence[Visit]) -> float:
