@@ -115,3 +115,15 @@ def test_batches_of_an_optimizer_step_count_as_its_steps(
     wanted = plan.next([], [], 0.0)
     assert wanted is not None
     assert (plan.settling, plan.least, wanted.least) == (settling, least, least)
+
+
+def test_visits_are_not_all_of_one_length_so_that_none_always_meets_the_same_step() -> None:
+    plan = Plan(STAGES, budget_s=8, can=lambda _: True)
+    least = []
+    visits: list[Visit] = []
+    for name in ("real", "replay") * 4:
+        wanted = plan.next(visits, [0.1], 0.0)
+        assert wanted is not None
+        least.append(wanted.least)
+        visits.append(Visit(name, 0.1 * len(least), 0.1))
+    assert least == [3, 4, 4, 3, 4, 3, 3, 4]  # the sequence of Thue and Morse

@@ -151,6 +151,17 @@ class Plan:
         """Optimizer steps of a visit at least."""
         return groups(LEAST_STEPS, self.accumulation)
 
+    def _visit(self, name: str, visits: Sequence[Visit]) -> Wanted:
+        """Return a visit, now and then by an optimizer step longer.
+
+        A program whose every fourth step is a short one would else have it in each visit of one
+        kind, and in none of the other. The sequence is that of Thue and Morse, which repeats none
+        of its parts three times.
+        """
+        assert self._stage_s is not None
+        extra = len(visits).bit_count() % 2
+        return Wanted(name, min(LONGEST_S, self._stage_s / VISITS), self.least + extra)
+
     def next(
         self, visits: Sequence[Visit], real_steps_s: Sequence[float], spent_s: float
     ) -> Wanted | None:
@@ -211,7 +222,7 @@ class Plan:
             if not tried:
                 self.dropped[stage.name] = spent_s + cost_s - self.budget_s
             return None
-        return Wanted(name, min(LONGEST_S, self._stage_s / VISITS), self.least)
+        return self._visit(name, visits)
 
     def _more_s(self, found: Sequence[float]) -> float:
         """Return how much longer a stage may take whose ratio is still uncertain."""
@@ -231,7 +242,7 @@ class Plan:
                 return None
             if counted and spent_s >= self.budget_s:
                 return None
-            return Wanted(stage.base, min(LONGEST_S, self._stage_s / VISITS), self.least)
+            return self._visit(stage.base, visits)
         if counted or not self.can(stage.base):
             return None
         least_s = self.least * _group_s("real", visits)
