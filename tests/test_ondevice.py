@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from costplan.profiler.ondevice import with_device
-from costplan.profiler.rules import judge
 from costplan.records.ranks import PhaseTaken
 from costplan.records.verdicts import Measured
 
@@ -22,18 +21,6 @@ def of(*phases: PhaseTaken) -> Measured:
 
 def test_without_a_device_nothing_changes() -> None:
     assert of(phase("real"), phase("replay")) == of()
-
-
-def test_the_copy_to_the_device_is_what_a_batch_on_it_saves() -> None:
-    found = of(phase("replay"), phase("resident", 0.06), phase("resident", 0.08))
-    assert found.replay_s == pytest.approx(0.07)
-    assert found.replay_host_s == 0.1
-    verdict = judge(found)
-    assert (verdict.word, verdict.cause) == ("dataloader", "host-to-device copy")
-
-
-def test_two_steps_with_a_batch_on_the_device_are_none() -> None:
-    assert of(phase("resident", 0.06, steps=2)) == of()
 
 
 def test_the_lead_is_that_of_the_bursts_with_least_in_the_way() -> None:

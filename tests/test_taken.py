@@ -9,6 +9,7 @@ import pytest
 from costplan.errors import UnknownError
 from costplan.profiler.answering import profile_of
 from costplan.profiler.gpuside import Seen
+from costplan.profiler.rules import judge
 from costplan.profiler.taken import drift, loaders, measured, skew, slowest, taken
 from costplan.profiler.whatif import what_if
 from costplan.records.ranks import RankTaken
@@ -117,6 +118,58 @@ def test_each_change_is_priced_in_step_time() -> None:
     assert found["a GPU twice as fast"].basis == "bounded"
     # 80 of loader, 18 of the device
     assert found["a host that costs nothing"].step_s == pytest.approx(0.098)
+
+
+def copying(**facts: Any) -> RankTaken:
+    """Return a step of 60 ms: 20 of loader, 30 of copy, 8 of device and 2 of host."""
+    return rank(
+        ("real", [0.06] * 30), ("replay", [0.04] * 30), ("real", [0.06] * 30),
+        ("replay", [0.04] * 30), ("resident", [0.01] * 30), ("replay", [0.04] * 30),
+        ("half", [0.021] * 30), ("replay", [0.04] * 30), ("double", [0.078] * 30), **facts,
+    )  # fmt: skip
+
+
+def test_a_batch_on_the_device_takes_the_copy_out_of_all_that_is_replayed() -> None:
+    found = measured(copying())
+    assert (found.replay_s, found.replay_host_s) == pytest.approx((0.01, 0.04))
+    # half of the copy of 30 out of 21, twice of it out of 78
+    assert (found.half_s, found.double_s) == pytest.approx((0.006, 0.018))
+    verdict = judge(found)
+    assert (verdict.word, verdict.cause) == ("dataloader", "host-to-device copy")
+    bare = measured(slow_loader())
+    assert (bare.replay_s, bare.replay_host_s) == pytest.approx((0.02, None))
+
+
+def test_two_steps_with_a_batch_on_the_device_are_none() -> None:
+    few = rank(("real", [0.06] * 9), ("replay", [0.04] * 9), ("resident", [0.01] * 2))
+    assert (measured(few).replay_s, measured(few).replay_host_s) == pytest.approx((0.04, None))
+
+
+def test_where_noise_leaves_nothing_of_half_a_batch_it_is_not_known() -> None:
+    noisy = rank(("real", [0.06] * 9), ("replay", [0.04] * 9), ("resident", [0.01] * 9),
+                 ("replay", [0.04] * 9), ("half", [0.015] * 9))  # fmt: skip
+    assert measured(noisy).half_s is None  # 15 - 30 / 2
+
+
+def test_a_copy_is_neither_the_loaders_nor_the_devices() -> None:
+    slow = copying()
+    changes = what_if(taken(slow), loaders(slow.facts, workers=0), workers=0)
+    found = {each.change: (each.step_s, each.basis) for each in changes}
+    assert found["a batch that is on the device already"] == pytest.approx((0.01, "measured"))
+    assert found["a loader that costs nothing"] == pytest.approx((0.04, "measured"))
+    # 20 of loader, 30 of copy, 2 of the host, 2 x (40 - 21) - 30 = 8 of the device halved
+    assert found["a GPU twice as fast"] == pytest.approx((0.056, "bounded"))
+    # 20 of loader, 30 of copy, 8 of the device
+    assert found["a host that costs nothing"] == pytest.approx((0.058, "bounded"))
+
+
+def test_the_memory_told_is_that_of_the_batch_as_it_is() -> None:
+    wrote = slow_loader(peak_memory_bytes=21 * 10**9)
+    twice = [each.model_copy(update={"peak_memory_bytes": n * 10**9})
+             for n, each in enumerate(wrote.phases, 1)]  # fmt: skip
+    found = profile_of([wrote.model_copy(update={"phases": tuple(twice)})], code=0, spent_s=9.0)
+    assert found.peak_memory_gb == 4  # of the real bursts, 1 and 4
+    assert profile_of([wrote], code=0, spent_s=9.0).peak_memory_gb == 21
 
 
 def test_workers_that_the_step_waits_for_set_its_pace_whatever_else_becomes_faster() -> None:

@@ -30,7 +30,11 @@ SKEW_SHARE: Final = 0.10
 STAGES_SAID: Final = {
     "replay": "the step without its loader", "half": "half the batch", "loader": "the loader alone",
     "workers": "other numbers of workers", "double": "twice the batch",
+    "resident": "a batch on the device already", "syncs": "waits for the device",
+    "kernels": "a trace of the device's work",
 }  # fmt: skip
+MADE: Final = ("replay", "half", "double")
+"""Bursts that need a batch that is made first."""
 FEW: Final = 20
 """Steady steps below which a verdict is only a first word."""
 
@@ -92,7 +96,7 @@ def profile_of(
         workers=facts.workers,
         startup_s=max(0.0, facts.startup_s),
         spent_s=spent_s,
-        peak_memory_gb=_gb(facts.peak_memory_bytes),
+        peak_memory_gb=_gb(peak_bytes(rank)),
         # What a burst did to the program is no crash of its own.
         program_exit_code=code if ended is None else None,
         gpu=gpu_of(rank, seen),
@@ -136,6 +140,16 @@ def _finite(value: float) -> float | None:
     return value if value < float("inf") else None
 
 
+def peak_bytes(rank: RankTaken) -> int | None:
+    """Return the most device memory of the program as it is, or of all of it where nothing tells.
+
+    The last burst may have needed twice as much.
+    """
+    peaks = [each.peak_memory_bytes for each in rank.phases if each.name == "real"]
+    known = [peak for peak in peaks if peak is not None]
+    return max(known, default=rank.facts.peak_memory_bytes)
+
+
 def _gb(size_bytes: int | None) -> float | None:
     return None if size_bytes is None else size_bytes / BYTES_PER_GB
 
@@ -164,7 +178,8 @@ def _notices(real: Mean, facts: RankFacts, epoch: Epoch | None) -> list[str]:
     if facts.device == "cpu":
         found.append("no GPU was in use: the word gpu means the device that computes, here the CPU")
     for name, why in facts.refused.items():
-        found.append(f"no {name} batch could be made: {why}")
+        found.append(f"no {name} batch could be made: {why}" if name in MADE
+                     else f"left out: {STAGES_SAID.get(name, name)}: {why}")  # fmt: skip
     return found
 
 

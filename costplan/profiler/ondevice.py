@@ -22,7 +22,6 @@ LEAST_STEPS: Final = 3
 def with_device(measured: Measured, phases: Sequence[PhaseTaken]) -> Measured:
     """Return the measurements with what the device, its allocator and torch.compile tell."""
     found = {
-        **replays(measured, phases),
         "lead_s": behind_s(phases),
         "blocked_s": blocked_s(phases),
         "allocations_per_step": per_step(phases, "allocations"),
@@ -31,14 +30,6 @@ def with_device(measured: Measured, phases: Sequence[PhaseTaken]) -> Measured:
     }
     known = {name: value for name, value in found.items() if value is not None}
     return measured.model_copy(update=known)
-
-
-def replays(measured: Measured, phases: Sequence[PhaseTaken]) -> dict[str, float | None]:
-    """Return the step with a batch on the device and on the host; nothing where only one was."""
-    steps = [step for each in named(phases, "resident") for step in each.steps_s]
-    if len(steps) < LEAST_STEPS or measured.replay_s is None:
-        return {}
-    return {"replay_s": fmean(steps), "replay_host_s": measured.replay_s}
 
 
 def behind_s(phases: Sequence[PhaseTaken]) -> float | None:

@@ -22,6 +22,10 @@ DRIFT_SHARE: Final = 0.05
 """A B200 loses 15 % from its 10th to its 80th iteration as its clock falls; less is not said."""
 
 
+BATCHES: Final = {"half": 0.5, "double": 2.0}
+"""How much is copied to the device, against the whole batch."""
+
+
 class Taken(NamedTuple):
     """What one process measured: its steps, and each way of feeding against its base."""
 
@@ -71,12 +75,37 @@ def taken(rank: RankTaken) -> Taken:
     )  # fmt: skip
 
 
+def copied_s(taken: Taken) -> float:
+    """Return what the copy of a batch to the device costs a step, as a batch that lies there tells.
+
+    Nothing where none was given so: what is not known to be the copy's stays the program's.
+    """
+    host, resident = taken.step("replay", "real"), taken.step("resident", "replay")
+    if host is None or resident is None:
+        return 0.0
+    return max(0.0, host.value - resident.value)
+
+
+def without_copy_s(taken: Taken, name: str, copy_s: float) -> float | None:
+    """Return the step of another batch without its copy, which takes as long as the batch is large.
+
+    None where noise leaves nothing of it.
+    """
+    step = taken.step(name, "replay")
+    left_s = 0.0 if step is None else step.value - BATCHES[name] * copy_s
+    return left_s if left_s > 0 else None
+
+
 def measured(rank: RankTaken) -> Measured:
-    """Return what the rules need; what was not measured is None."""
+    """Return what the rules need; what was not measured is None.
+
+    Where a batch on the device was given, half and double batches are without their copy too.
+    """
     found, facts = taken(rank), rank.facts
     real = found.real()
     replay, half = found.step("replay", "real"), found.step("half", "replay")
-    double, workers = found.step("double", "replay"), found.step("workers", "real")
+    resident, workers = found.step("resident", "replay"), found.step("workers", "real")
+    base, copy_s = resident or replay, copied_s(found)
     loader = loaders(facts, workers=facts.workers)
     main = [(each.main_s, each.spent_s) for each in rank.phases if each.name == "real"]
     main_s, main_of_s = sum(a for a, _ in main), sum(b for _, b in main)
@@ -90,11 +119,12 @@ def measured(rank: RankTaken) -> Measured:
         step_error_share=None if real is None else min(real.half_share, 1e6),
         wait_s=fmean(found.waits_s) if found.waits_s and facts.loader_seen else None,
         loader_seen=facts.loader_seen,
-        replay_s=None if replay is None else replay.value,
-        replay_error_share=error_share(replay, real),
-        half_s=None if half is None else half.value,
-        half_error_share=error_share(half, replay),
-        double_s=None if double is None else double.value,
+        replay_s=None if base is None else base.value,
+        replay_error_share=error_share(base, real),
+        replay_host_s=None if resident is None or replay is None else replay.value,
+        half_s=without_copy_s(found, "half", copy_s),
+        half_error_share=error_share(half, base),
+        double_s=without_copy_s(found, "double", copy_s),
         ready_batches=found.ready,
         loader_s=loader.now_s,
         loader_more_workers_s=loader.best_s,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from costplan.profiler.taken import more_workers
+from costplan.profiler.taken import copied_s, more_workers
 from costplan.records.profiles import WhatIf
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from costplan.records.verdicts import Verdict
 
 TWICE: Final = "a GPU twice as fast"
+RESIDENT: Final = "a batch that is on the device already"
 
 
 class Step(NamedTuple):
@@ -24,7 +25,10 @@ class Step(NamedTuple):
     real: Mean
     replay: Mean
     device_s: float
-    """What grows with the batch: with t = fixed + a x batch, twice what half the batch saves."""
+    """What grows with the batch: with t = fixed + a x batch, twice what half the batch saves. What
+    is copied grows with it too, and is not the device's work."""
+    copy_s: float
+    """Of the batch to the device, as far as the step is longer for it."""
     loader_limits: bool
     """Workers load beside the step, and it waits for them: what it does itself is hidden."""
     loader_s: float | None
@@ -45,10 +49,11 @@ def what_if(taken: Taken, loader: Loaders, *, workers: int) -> tuple[WhatIf, ...
         return ()
     half = taken.step("half", "replay")
     hungry = workers > 0 and taken.ready is not None and taken.ready < 1
+    copy_s = copied_s(taken)
+    most_s = replay.value - copy_s
+    grows_s = most_s if half is None else 2 * (replay.value - half.value) - copy_s
     step = Step(
-        real, replay,
-        replay.value if half is None else min(max(0.0, 2 * (replay.value - half.value)),
-                                              replay.value),
+        real, replay, min(max(0.0, grows_s), most_s), copy_s,
         hungry and replay.value < real.value,
         loader.now_s if workers else None,
     )  # fmt: skip
@@ -62,6 +67,12 @@ def _loader(taken: Taken, step: Step, loader: Loaders, workers: int) -> Iterator
         change="a loader that costs nothing", step_s=min(replay.value, real.value),
         low_s=min(replay.low, real.value), high_s=_finite(replay.high), basis="measured",
     )  # fmt: skip
+    resident = taken.step("resident", "replay")
+    if resident is not None:
+        yield WhatIf(
+            change=RESIDENT, step_s=min(resident.value, real.value),
+            low_s=min(resident.low, real.value), high_s=_finite(resident.high), basis="measured",
+        )  # fmt: skip
     if loader.best_workers is None or loader.best_s is None:
         return
     change = more_workers(loader.best_workers, workers)
@@ -90,7 +101,8 @@ def _work(taken: Taken, step: Step, *, known: bool) -> Iterator[WhatIf]:
     )  # fmt: skip
     if known:
         yield WhatIf(
-            change="a host that costs nothing", step_s=step.with_work(step.device_s),
+            change="a host that costs nothing",
+            step_s=step.with_work(step.device_s + step.copy_s),
             low_s=None, high_s=None, basis="bounded",
         )  # fmt: skip
 
