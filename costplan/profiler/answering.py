@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from costplan.errors import UnknownError
 from costplan.profiler.endings import ended_by_burst
 from costplan.profiler.epochs import epoch_of
+from costplan.profiler.filecosts import storage_notices, storage_of, with_memory
 from costplan.profiler.gpuside import NOTHING, Seen, gpu_of, notices, with_evidence, with_gpu_side
 from costplan.profiler.parts import box_of, shares
 from costplan.profiler.rules import judge
@@ -78,6 +79,8 @@ def profile_of(
     facing = with_gpu_side(measured(rank), rank, seen)
     verdict = judge(facing, few_steps_ok=True)
     ended = ended_by_burst(ranks, code)
+    storage = storage_of(rank, found, epoch)
+    changes = with_memory(what_if(found, loader, workers=facts.workers), storage, real.value)
     return Profile(
         verdict=with_evidence(verdict, seen),
         step_s=Range(low=real.low, expected=real.value, high=_finite(real.high)),
@@ -86,7 +89,8 @@ def profile_of(
         tokens_per_s=_rate(real, facts.tokens, len(ranks)),
         epoch_s=None if epoch is None else epoch.total_s,
         epoch=epoch,
-        what_if=within(what_if(found, loader, workers=facts.workers), verdict, real.value),
+        storage=storage,
+        what_if=within(changes, verdict, real.value),
         box=box_of(ranks, rank, here),
         device=facts.device,
         threads=facts.threads,
@@ -118,6 +122,7 @@ def profile_of(
         notices=(
             *([] if ended is None else [ended]),
             *_notices(real, facts, epoch),
+            *storage_notices(storage, verdict, real.value),
             *_seen(found, ranks),
             *notices(rank, seen),
         ),

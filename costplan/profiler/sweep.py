@@ -74,7 +74,7 @@ def _timed(loader: Any, workers: int, budget_s: float) -> dict[str, Any]:
     iterator = iter(other)
     try:
         while time.perf_counter() - began_s < budget_s or count < LEAST_BATCHES:
-            _real_next(iterator)
+            real_next(iterator)
             now_s = time.perf_counter()
             if first_s is None:
                 first_s = now_s - began_s
@@ -104,7 +104,8 @@ def _cpu_s() -> float:
     return sum(os.times()[:4])
 
 
-def _real_next(iterator: Any) -> Any:
+def real_next(iterator: Any) -> Any:
+    """Return the next batch of an iterator, past the conductor."""
     real = type(iterator).__next__
     return getattr(real, "_costplan_real", real)(iterator)
 
@@ -144,10 +145,10 @@ class Other:
         if self.iterator is None:
             self.iterator = iter(self.loader)
         try:
-            return _real_next(self.iterator)
+            return real_next(self.iterator)
         except StopIteration:
             self.iterator = iter(self.loader)
-            return _real_next(self.iterator)
+            return real_next(self.iterator)
 
     def close(self) -> None:
         """End its workers."""
@@ -160,7 +161,7 @@ def drain(iterator: Any) -> None:
         if not ready(iterator):
             return
         try:
-            _real_next(iterator)
+            real_next(iterator)
         except StopIteration:
             return
 

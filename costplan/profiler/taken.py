@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from costplan.profiler.rounds import Visit, ratios, typical
 from costplan.profiler.series import Mean, mean_of
+from costplan.profiler.storage import cold_warm
 from costplan.records.verdicts import Measured, Tried
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def measured(rank: RankTaken) -> Measured:
     replay, half = found.step("replay", "real"), found.step("half", "replay")
     resident, workers = found.step("resident", "replay"), found.step("workers", "real")
     base, copy_s = resident or replay, copied_s(found)
-    loader = loaders(facts, workers=facts.workers)
+    loader, files = loaders(facts, workers=facts.workers), cold_warm(facts.files_read)
     main = [(each.main_s, each.spent_s) for each in rank.phases if each.name == "real"]
     main_s, main_of_s = sum(a for a, _ in main), sum(b for _, b in main)
     tried: tuple[Tried, ...] = ()
@@ -128,6 +129,9 @@ def measured(rank: RankTaken) -> Measured:
         ready_batches=found.ready,
         loader_s=loader.now_s,
         loader_more_workers_s=loader.best_s,
+        loader_cold_s=None if files is None else files.cold_s,
+        loader_warm_s=None if files is None else files.warm_s,
+        loader_disk_share=None if files is None else files.disk_share,
         loader_cpu_share=loader.cpu_share,
         workers=facts.workers,
         main_cpu_share=min(1.0, max(0.0, main_s / main_of_s)) if main_of_s > 0 else None,

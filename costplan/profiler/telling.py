@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from costplan.profiler.causes import from_disk
 from costplan.profiler.leads import queue
 from costplan.profiler.limits import (
     GPU_EXPONENT,
@@ -54,6 +55,14 @@ def loader_evidence(measured: Measured) -> Iterable[Finding]:
             share = max(part_s / step_s, 0.0)
             says: Word = "dataloader" if share >= SMALLEST_SHARE else "inconclusive"
             yield Finding(name=name, value=f"{share:.0%} of the step", says=says)
+    cold_s, warm_s, disk = (
+        measured.loader_cold_s, measured.loader_warm_s, measured.loader_disk_share
+    )  # fmt: skip
+    if cold_s is not None and warm_s is not None:
+        read = f"{cold_s:.3g} s a batch from the disk, {warm_s:.3g} s from memory"
+        found = "" if disk is None else f"; {disk:.0%} came from the disk as the bursts had them"
+        says = "dataloader" if from_disk(measured) else "inconclusive"
+        yield Finding(name="files", value=read + found, says=says)
 
 
 def advised(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from costplan.profiler import device, sweep
+from costplan.profiler import coldfiles, device, sweep
 from costplan.profiler.bursts import WARMUP_SHARE, Phase
 from costplan.profiler.feeding import queue_steps
 from costplan.profiler.gauges import Gauges
@@ -115,7 +115,7 @@ class Visits:
                 return wanted
             loader = None if self.feeds.loader is None else self.feeds.loader()
             if loader is not None:
-                self.notes.facts["loader"] = sweep.sweep(loader, wanted.longest_s)
+                self.notes.facts |= coldfiles.alone(loader, wanted.longest_s)
             self.plan.done()
 
     def _enter(self, plan: Plan, change: Change, iterator: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from costplan.records.gpus import GpuWatched
-from costplan.records.record import Number, Record, Whole
+from costplan.records.record import Number, Record, Truth, Whole
 from costplan.records.traces import TraceFacts
 from costplan.records.verdicts import Share, Verdict
 
@@ -91,6 +91,33 @@ class Box(Record):
     """That torch was built for; ROCm's where it is that, None for a build without."""
 
 
+class Storage(Record):
+    """Files from the disk against files in memory; what is not known is None."""
+
+    cold_s: Seconds | None = None
+    """One batch in one process, its files dropped from memory first."""
+    warm_s: Seconds | None = None
+    """The same batch right after."""
+    batches: Whole = 0
+    """That were read so."""
+    disk_share: Share | None = None
+    """Of what they hold, that came from the disk with the files as the bursts had left them."""
+    step_cold_s: Seconds | None = None
+    """The step with all files from the disk, where that gives all workers what it gives one."""
+    step_warm_s: Seconds | None = None
+    """The step with all files in memory."""
+    dataset_gb: Number | None = None
+    """About, by the files that were read."""
+    memory_gb: Number | None = None
+    """That they could have."""
+    fits: Truth | None = None
+    """Whether later epochs find the files in memory."""
+    first_epoch_s: Seconds | None = None
+    """On a box that has not read the files yet."""
+    later_epoch_s: Seconds | None = None
+    why_unknown: str | None = None
+
+
 class Profile(Record):
     """The answer to `costplan profile`."""
 
@@ -102,6 +129,8 @@ class Profile(Record):
     epoch_s: Range | None
     """Steps, and of validation, checkpoints and loader starts what was seen."""
     epoch: Epoch | None = None
+    storage: Storage | None = None
+    """None where nobody came to it."""
     what_if: tuple[WhatIf, ...]
     box: Box
     device: str

@@ -21,6 +21,31 @@ class LoaderTried(Record):
     problem: str | None = None
 
 
+class FilesRead(Record):
+    """A few batches, fetched again and again in one process: from the disk, then from memory."""
+
+    cold_s: tuple[Annotated[Number, Field(ge=0)], ...] = ()
+    """Of each batch, in order, with its files dropped from memory."""
+    warm_s: tuple[Annotated[Number, Field(ge=0)], ...] = ()
+    """Of the same batches, right after."""
+    samples: Whole = 0
+    files: Whole = 0
+    """Of the samples, each counted once."""
+    size_bytes: Whole = 0
+    opened_again: Whole = 0
+    """Opened for the second time a batch was fetched."""
+    large: Whole = 0
+    """Files too large to be dropped from memory for a test."""
+    found_bytes: Whole = 0
+    """From the disk with the files as the bursts had left them; the next two likewise."""
+    cold_bytes: Whole = 0
+    warm_bytes: Whole = 0
+    memory_bytes: Whole | None = None
+    """That files and programs could still have."""
+    problem: str | None = None
+    """Why nothing was read."""
+
+
 class RankFacts(Record):
     """What is true of the whole process."""
 
@@ -35,6 +60,8 @@ class RankFacts(Record):
     samples: Whole | None = None
     tokens: Whole | None = None
     loader: tuple[LoaderTried, ...] = ()
+    files_read: FilesRead | None = None
+    """None where nobody came to it."""
     loader_seen: Truth = True
     """False where the program trains without a loader of torch's."""
     refused: dict[str, str] = Field(default_factory=dict)

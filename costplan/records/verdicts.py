@@ -57,7 +57,11 @@ class Measured(Record):
     loader_more_workers_s: Taken | None = None
     """The same with the best other number of workers."""
     loader_cold_s: Taken | None = None
+    """One batch in one process, its files read from the disk."""
     loader_warm_s: Taken | None = None
+    """The same with its files in memory."""
+    loader_disk_share: Share | None = None
+    """Of what the loader read in the bursts, that came from the disk; None where nobody looked."""
     loader_cpu_share: Share | None = None
     """Of the usable CPUs, while the loader runs alone."""
     ready_batches: Count | None = None
