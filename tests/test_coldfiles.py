@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import subprocess
@@ -144,6 +145,27 @@ def test_a_data_set_that_keeps_its_samples_opens_nothing_again(tmp_path: Path) -
 )
 def test_what_cannot_be_read_again_is_said(tmp_path: Path, made: Any, problem: str) -> None:
     assert problem in read(made(tmp_path))["problem"]
+
+
+def test_its_worker_ends_with_it_also_where_a_sample_cannot_be_read(tmp_path: Path) -> None:
+    before = set(multiprocessing.active_children())
+    read(Failing(files(tmp_path)))
+    read(Files(files(tmp_path)))
+    assert set(multiprocessing.active_children()) == before
+
+
+@pytest.mark.parametrize(
+    ("count", "passed_s", "over"),
+    [
+        (3, 1.0, False), (3, 1.1, True),  # of a second
+        (1, 0.6, False), (1, 0.7, True),  # three of them would take 1.8, and 2.1
+        (2, 1.3, False), (2, 1.4, True),  # 1.95, and 2.1
+    ],
+)  # fmt: skip
+def test_slow_batches_are_given_up_before_the_least_of_them(
+    count: int, passed_s: float, over: bool
+) -> None:
+    assert coldfiles.is_over(count, passed_s, 1.0) is over
 
 
 def test_a_data_set_without_files_is_left_at_once() -> None:

@@ -30,9 +30,10 @@ DRAWING_SHARE: Final = 0.1
 """Of the time: drawing a long epoch in full would take all of it."""
 MOST_FILE_BYTES: Final = 2**30
 """Of a file that memory is made to forget: an archive of many GB is not read anew for a test."""
-PATIENCE: Final = 4
-"""Times its time after which a worker that gives nothing is given up, and in seconds at least."""
+PATIENCE: Final = 2
+"""Times its time that the least number of batches may take."""
 LEAST_PATIENCE_S: Final = 10
+"""After which a worker that gives nothing is given up: one that is spawned imports first."""
 CODE: Final = (".py", ".pyc", ".so")
 """What a first call imports is no sample."""
 WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
@@ -47,8 +48,10 @@ def alone(loader: Any, budget_s: float) -> dict[str, Any]:
 
     In this order: trying workers reads files, of which the first tells how the bursts had them.
     """
+    began_s = time.perf_counter()
     files_read = cold_and_warm(loader, SHARE * budget_s)
-    return {"files_read": files_read, "loader": sweep.sweep(loader, (1 - SHARE) * budget_s)}
+    left_s = budget_s - (time.perf_counter() - began_s)
+    return {"files_read": files_read, "loader": sweep.sweep(loader, max(left_s, budget_s / 2))}
 
 
 def cold_and_warm(loader: Any, budget_s: float) -> dict[str, Any]:
@@ -74,15 +77,22 @@ def _taken(loader: Any, budget_s: float) -> dict[str, Any]:
     chosen = some_batches(loader, DRAWING_SHARE * budget_s)
     found: list[dict[str, Any]] = []
     iterator = iter(_reading(loader, chosen, budget_s))
-    while len(found) < len(chosen):
-        found.append(sweep.real_next(iterator))
-        passed_s = time.perf_counter() - began_s
-        if not found[0]["sizes"] or (passed_s > budget_s and len(found) >= LEAST_BATCHES):
-            break
-        if passed_s > PATIENCE * budget_s:
-            break
-    del iterator  # its worker ends here
+    try:
+        while len(found) < len(chosen):
+            found.append(sweep.real_next(iterator))
+            passed_s = time.perf_counter() - began_s
+            if not found[0]["sizes"] or is_over(len(found), passed_s, budget_s):
+                break
+    finally:
+        sweep.end(iterator)
     return _summed(found) | {"memory_bytes": available_bytes()}
+
+
+def is_over(count: int, passed_s: float, budget_s: float) -> bool:
+    """Return whether no more batches are read: time is up, or they are too slow for the least."""
+    if count >= LEAST_BATCHES:
+        return passed_s > budget_s
+    return passed_s / count * LEAST_BATCHES > PATIENCE * budget_s
 
 
 def _reading(loader: Any, chosen: list[Any], budget_s: float) -> Any:

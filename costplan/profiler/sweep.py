@@ -87,8 +87,9 @@ def _timed(loader: Any, workers: int, budget_s: float) -> dict[str, Any]:
                 break
     except StopIteration:
         pass
-    end_s = time.perf_counter()
-    del iterator  # its workers end here, and their time on the processors is known
+    finally:
+        end_s = time.perf_counter()
+        end(iterator)  # and the time of its workers on the processors is known
     whole_s = max(end_s - began_s, 1e-9)
     return {
         "workers": workers,
@@ -102,6 +103,13 @@ def _timed(loader: Any, workers: int, budget_s: float) -> dict[str, Any]:
 def _cpu_s() -> float:
     """Return the processor time of this process and of its children that have ended."""
     return sum(os.times()[:4])
+
+
+def end(iterator: Any) -> None:
+    """End the workers of an iterator, here and now: one that failed lives on in what it raised."""
+    ends = getattr(iterator, "_shutdown_workers", None)
+    if ends is not None:
+        ends()
 
 
 def real_next(iterator: Any) -> Any:
