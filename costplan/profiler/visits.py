@@ -95,7 +95,7 @@ class Visits:
         if phase is None:
             return
         phase.close(now_s)
-        self.notes.phases.append(phase.told())
+        self.notes.phase(phase.told())
         visit = phase.visit()
         if visit is not None:
             self.seen.append(visit)
