@@ -132,14 +132,18 @@ def _watched(
 ) -> int | None:  # fmt: skip
     """Return the exit code; None where the program had to be ended after its bursts."""
     patience = Patience(budget_s)
+    stamps: dict[str, int] = {}
+    ranks: tuple[RankTaken, ...] = ()
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             return process.wait(POLL_S)
         if (folder / "refused.json").exists():
             return None
-        ranks = _ranks(folder)
-        if ranks:
-            tell(ranks[0])
+        now = _stamps(folder)
+        if now != stamps:  # reading them takes a processor that the program may want
+            stamps, ranks = now, _ranks(folder)
+            if ranks:
+                tell(ranks[0])
         if not keep_going and patience.is_over(ranks, time.perf_counter()):
             return None
 
@@ -162,6 +166,11 @@ class Patience:
             return now_s - self.finished_s > GRACE_S
         longest_s = OVERDUE * self.budget_s + GRACE_S
         return self.stepped_s is not None and now_s - self.stepped_s > longest_s
+
+
+def _stamps(folder: Path) -> dict[str, int]:
+    """Return when each file of the processes was written last."""
+    return {path.name: path.stat().st_mtime_ns for path in folder.glob("*.json")}
 
 
 def _ranks(folder: Path) -> tuple[RankTaken, ...]:
