@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from costplan.profiler.finding import Epochs, Finder, Key
 
@@ -58,6 +60,15 @@ def test_eight_steps_without_a_batch_are_a_program_without_a_loader(
 
 def test_accumulation_that_grows_is_followed() -> None:
     assert found("t!" * 40 + "tttttttt!" * 20).accumulation == 8
+
+
+@given(st.lists(st.integers(1, 4), min_size=3, max_size=60))
+def test_accumulation_is_the_most_common_of_the_last_twenty(batches: list[int]) -> None:
+    # the first two steps only tell which loader trains; the second of them is counted
+    late = batches[1:][-20:]
+    most = max(late.count(each) for each in late)
+    expected = min(each for each in late if late.count(each) == most)
+    assert found("".join("t" * each + "!" for each in batches)).accumulation == expected
 
 
 @pytest.mark.parametrize(("length", "short"), [(4, True), (5, False)])

@@ -6,7 +6,7 @@ give as many batches between two optimizer steps train beside it: two data sets 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from typing import Final
 
 Key = tuple[object, ...]
@@ -37,10 +37,15 @@ class Finder:
         self.without_loader = 0
         self._also: set[Key] = set()
         self._without_main = 0
-        self._since: Counter[Key] = Counter()
+        self._since: dict[Key, int] = {}
         self._last: Key | None = None
-        self._before: tuple[Key, Counter[Key]] | None = None
-        self._counts: list[int] = []
+        self._before: tuple[Key, dict[Key, int]] | None = None
+        self.accumulation = 1
+        """Batches to an optimizer step: the most common number of late, the smaller of equals.
+
+        A step that a gradient scaler skipped shows twice the number, the end of an epoch less.
+        """
+        self._counts: deque[int] = deque(maxlen=RECENT)
         self._first: int | None = None
         self._others: set[int] = set()
 
@@ -50,18 +55,9 @@ class Finder:
         return self.main is None and self.without_loader >= NO_LOADER_STEPS
 
     @property
-    def accumulation(self) -> int:
-        """Batches to an optimizer step: the most common number of late, the smaller of equals.
-
-        A step that a gradient scaler skipped shows twice the number, the end of an epoch less.
-        """
-        counts = Counter(self._counts[-RECENT:])
-        return min(counts, key=lambda count: (-counts[count], count), default=1)
-
-    @property
     def is_idle(self) -> bool:
         """Whether the training loader gave far more batches than a step takes, and none came."""
-        taken = 0 if self.main is None else self._since[self.main]
+        taken = 0 if self.main is None else self._since.get(self.main, 0)
         return taken > IDLE_STEPS * self.accumulation
 
     def named(self, key: Key) -> Key:
@@ -73,7 +69,7 @@ class Finder:
 
     def asked(self, key: Key) -> None:
         """Note a batch that the loader gave."""
-        self._since[key] += 1
+        self._since[key] = self._since.get(key, 0) + 1
         self._last = key
         self.without_loader = 0
         if key == self.main:
@@ -98,7 +94,7 @@ class Finder:
             self.without_loader += is_first
             return is_first
         before, since, last = self._before, self._since, self._last
-        self._before, self._since = (last, since), Counter()
+        self._before, self._since = (last, since), {}
         if before is None:
             return is_first
         if self.main is None and before[0] == last:
@@ -108,18 +104,25 @@ class Finder:
             self._succeed(last, since, self.main)
         return is_first
 
-    def _succeed(self, last: Key, since: Counter[Key], main: Key) -> None:
-        self._without_main = 0 if since[main] else self._without_main + 1
+    def _succeed(self, last: Key, since: dict[Key, int], main: Key) -> None:
+        self._without_main = 0 if main in since else self._without_main + 1
         if self._without_main >= SUCCESSION_STEPS:
             self._also.add(last)
 
-    def _compare(self, before: Counter[Key], since: Counter[Key], main: Key) -> None:
-        if since[main]:
-            self._counts.append(since[main])
-        self.beside |= {
-            key for key, count in since.items()
-            if key != main and count == since[main] and before[key] == before[main]
-        }  # fmt: skip
+    def _compare(self, before: dict[Key, int], since: dict[Key, int], main: Key) -> None:
+        if main in since:
+            self._counted(since[main])
+        if len(since) > 1:
+            self.beside |= {
+                key for key, count in since.items()
+                if key != main and count == since.get(main) and before.get(key) == before.get(main)
+            }  # fmt: skip
+
+    def _counted(self, batches: int) -> None:
+        self._counts.append(batches)
+        if batches != self.accumulation:  # one more of the most common ones changes nothing
+            counts = Counter(self._counts)
+            self.accumulation = min(counts, key=lambda count: (-counts[count], count))
 
 
 class Epochs:
