@@ -71,8 +71,7 @@ class Conductor:
         """Return the next batch for the program, real or replayed."""
         called_s = time.perf_counter()
         self.visits.first_s = self.visits.first_s or called_s
-        self.feeds.iterators.add(iterator)
-        key = self.finder.named(sweep.kind(getattr(iterator, "_costplan_loader", iterator)))
+        key = self.finder.named(getattr(iterator, "_costplan_key", None) or self._met(iterator))
         if key == self.finder.main:
             return self._step(key, called_s, iterator, real_next)
         if key in self.finder.beside:
@@ -84,6 +83,13 @@ class Conductor:
             batch = real_next(iterator)
         self.finder.asked(key)
         return batch
+
+    def _met(self, iterator: Any) -> Key:
+        """Return what tells the loader of a new iterator, and leave it there."""
+        self.feeds.iterators.add(iterator)
+        key = sweep.kind(getattr(iterator, "_costplan_loader", iterator))
+        iterator._costplan_key = key
+        return key
 
     # --- steps ----------------------------------------------------------------------------------
 

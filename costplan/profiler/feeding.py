@@ -101,7 +101,7 @@ class Feeds:
 
     def of_loader(self, key: Key, name: str, iterator: Any, real_next: Any) -> Any:
         """Return a batch of a loader, of the kind that a visit wants."""
-        feeder = self.feeders.setdefault(key, Feeder())
+        feeder = self.feeders.get(key) or self.feeders.setdefault(key, Feeder())
         if name not in ("real", "workers"):
             return feeder.give(name)
         batch = real_next(iterator)
