@@ -14,8 +14,9 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from costplan.profiler.bursts import WARMUP_SHARE, Phase
-from costplan.profiler.rounds import ENOUGH, KEPT, LEAST_PAIRS, LEAST_STEPS, Plan
+from costplan.profiler.rounds import ENOUGH, LEAST_PAIRS, LEAST_STEPS, Plan
 from costplan.profiler.series import mean_of, warmup_steps
+from costplan.profiler.stages import KEPT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -18,7 +18,7 @@ placed = pytest.importorskip("costplan.profiler.placed")
 syncs = pytest.importorskip("costplan.profiler.syncs")
 wrapping = pytest.importorskip("costplan.profiler.wrapping")
 
-METHODS = (*syncs.READS, *syncs.MOVES, *placed.MOVES)
+METHODS = (*syncs.READS, *syncs.MOVES, *placed.MOVES, *placed.STAYS)
 
 
 def batch() -> dict[str, Any]:
@@ -27,6 +27,10 @@ def batch() -> dict[str, Any]:
 
 
 def watched(program: Any) -> dict[int, Any]:
+    return dict(seen(program).places)
+
+
+def seen(program: Any) -> Any:
     watch = placed.Placed()
     watch.on()
     given = batch()
@@ -35,7 +39,7 @@ def watched(program: Any) -> dict[int, Any]:
         program(given)
     finally:
         watch.off()
-    return dict(watch.places)
+    return watch
 
 
 def test_only_what_the_program_moves_is_given_to_it_on_the_device() -> None:
@@ -56,6 +60,24 @@ def test_a_tensor_that_is_converted_first_is_followed() -> None:
     assert watched(lambda given: given["image"].to(torch.float64).to("meta")) == {
         0: torch.device("meta")
     }
+
+
+@pytest.mark.parametrize(
+    ("program", "problem"),
+    [
+        (lambda given: given["image"].to("meta"), ""),
+        (lambda given: None, "the program was not seen to move its batch"),
+        (lambda given: given["lengths"].tolist(), "the program was not seen to move its batch"),
+        # another tensor than the one that is moved
+        (lambda given: (given["image"].to("meta"), given["lengths"].tolist()), ""),
+        (lambda given: (given["lengths"].to("meta"), given["lengths"].tolist()),
+         "the program also uses on the host what it moves"),
+        (lambda given: (given["image"].to(torch.float64).tolist(), given["image"].to("meta")),
+         "the program also uses on the host what it moves"),
+    ],
+)  # fmt: skip
+def test_what_is_also_used_on_the_host_must_stay_there(program: Any, problem: str) -> None:
+    assert seen(program).problem() == problem
 
 
 def test_what_stays_on_the_host_or_is_no_part_of_the_batch_is_not_moved() -> None:

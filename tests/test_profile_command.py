@@ -144,6 +144,23 @@ def test_a_program_that_crashes_by_itself_is_told_as_such(tmp_path: Path) -> Non
     assert "the program's own crash" in done.err
 
 
+def test_a_program_that_half_a_batch_ends_is_answered_by_what_came_before(tmp_path: Path) -> None:
+    (tmp_path / "loop.py").write_text(LOOP.replace("net(image)", "net(image.view(8, 64))"))
+    done = subprocess.run(
+        [sys.executable, "-m", "costplan", "profile", "--budget", "8", "--format", "json", "--",
+         sys.executable, "-W", "ignore", "loop.py", "loader"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    body = json.loads(done.stdout)
+    assert (body["verdict"], body["program_exit_code"]) == ("dataloader", None)
+    assert {"real", "replay"} <= {each["name"] for each in body["bursts"]}
+    assert "half" not in {each["name"] for each in body["bursts"]}
+    assert body["notices"][0].startswith(
+        "the program fails with half the batch: RuntimeError: shape '[8, 64]' is invalid"
+    )
+
+
 def test_a_program_without_training_is_unknown(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "costplan", "profile", "--", sys.executable, "-c", "print(1)"],

@@ -7,18 +7,25 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from costplan.profiler.rounds import KEPT, STAGES, Plan, Visit, ratios, typical
+from costplan.profiler.rounds import Plan, Visit, ratios, typical
+from costplan.profiler.stages import KEPT, STAGES, WATCHED, chosen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from costplan.profiler.stages import Stage
 
 
 def led(
     step_s: dict[str, float], *, budget_s: float, can: Callable[[str], bool] = lambda _: True,
-    kept: bool = False,
+    stages: Sequence[Stage] | None = None, blind: str = "",
 ) -> tuple[list[str], Plan]:  # fmt: skip
-    """Return the visits in order, each of two steps to settle and as many as it wants."""
-    plan = Plan(KEPT if kept else STAGES, budget_s=budget_s, can=can)
+    """Return the visits in order, each of two steps to settle and as many as it wants.
+
+    One that is blind gives no step that counts.
+    """
+    plan = Plan(chosen(STAGES, on_gpu=False, kernels=False) if stages is None else stages,
+                budget_s=budget_s, can=can)  # fmt: skip
     visits: list[Visit] = []
     steps: list[float] = []
     names: list[str] = []
@@ -33,21 +40,56 @@ def led(
         each_s = step_s[wanted.name]
         count = max(wanted.least, math.ceil(wanted.longest_s / each_s))
         now_s += (count + 2) * each_s
-        visits.append(Visit(wanted.name, each_s, each_s))
+        if wanted.name != blind:
+            visits.append(Visit(wanted.name, each_s, each_s))
         steps += [each_s] * count if wanted.name == "real" else []
     return names, plan
 
 
-EQUAL = {"real": 0.1, "replay": 0.02, "half": 0.02, "workers": 0.05, "double": 0.03}
+EQUAL = {"real": 0.1, "replay": 0.02, "half": 0.02, "workers": 0.05, "double": 0.03,
+         "resident": 0.02, "syncs": 0.02, "kernels": 0.05}  # fmt: skip
 
 
 def test_what_is_compared_is_fed_in_turn_and_double_comes_last() -> None:
     names, plan = led(EQUAL, budget_s=120)
     assert names == [
-        *["real", "replay"] * 3, *["half", "replay"] * 2, "half", "loader",
-        *["real", "workers"] * 3, *["replay", "double"] * 3,
+        *["real", "replay"] * 3, "loader", *["real", "workers"] * 3, *["replay", "half"] * 3,
+        *["replay", "double"] * 3,
     ]  # fmt: skip
     assert plan.dropped == {}
+
+
+def test_on_a_gpu_a_batch_that_lies_there_and_what_waits_for_it_come_before_half_of_it() -> None:
+    stages = chosen(STAGES, on_gpu=True, kernels=True)
+    names, plan = led(EQUAL, budget_s=120, stages=stages, can=lambda name: name != "workers")
+    assert names == [
+        *["real", "replay"] * 3, "loader", *["replay", "resident"] * 3, "syncs",
+        *["replay", "half"] * 3, "kernels", *["replay", "double"] * 3,
+    ]  # fmt: skip
+    assert plan.dropped == {}
+
+
+@pytest.mark.parametrize(
+    ("on_gpu", "kernels", "names"),
+    [
+        (True, True, {"resident", "syncs", "kernels"}), (True, False, {"resident", "syncs"}),
+        (False, True, set()), (False, False, set()),
+    ],
+)  # fmt: skip
+def test_what_sees_nothing_without_a_gpu_is_left_out(
+    on_gpu: bool, kernels: bool, names: set[str]
+) -> None:
+    always = {"replay", "loader", "workers", "half", "double"}
+    found = chosen(STAGES, on_gpu=on_gpu, kernels=kernels)
+    assert {stage.name for stage in found} == always | names
+    watched = chosen(WATCHED, on_gpu=on_gpu, kernels=kernels)
+    assert {stage.name for stage in watched} == {"real"} | (names - {"resident"})
+
+
+def test_a_kind_that_gives_no_step_is_given_up() -> None:
+    names, _ = led(EQUAL, budget_s=120, blind="half", can=lambda name: name != "workers")
+    assert names.count("half") == 3
+    assert names[-1] == "double"
 
 
 def test_what_cannot_be_made_is_left_out_and_the_rest_goes_on() -> None:
@@ -59,12 +101,13 @@ def test_what_cannot_be_made_is_left_out_and_the_rest_goes_on() -> None:
     ("step_s", "kinds", "dropped"),
     [
         (1.0, {"real", "replay", "half", "loader", "workers", "double"}, set()),
+        # 5 steps of 7 s are a visit: 70 s are spent, and half needs 35 more and 0.7 times that
         (7.0, {"real", "replay", "half"}, {"loader", "workers", "double"}),
         (12.0, {"real", "replay"}, {"half", "loader", "workers", "double"}),
         (24.0, {"real"}, {"replay", "half", "loader", "workers", "double"}),
     ],
 )
-def test_long_steps_drop_bursts_from_the_end(
+def test_long_steps_drop_what_no_verdict_needs(
     step_s: float, kinds: set[str], dropped: set[str]
 ) -> None:
     names, plan = led(dict.fromkeys(EQUAL, step_s), budget_s=120)
@@ -74,7 +117,7 @@ def test_long_steps_drop_bursts_from_the_end(
 
 
 def test_a_program_that_trains_on_is_only_fed_its_own_batches() -> None:
-    names, _ = led(EQUAL, budget_s=120, kept=True)
+    names, _ = led(EQUAL, budget_s=120, stages=KEPT)
     assert names == ["real"] * 3
 
 

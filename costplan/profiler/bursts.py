@@ -91,7 +91,9 @@ class Phase:
             self.cpu_s, self.main_s = -time.process_time(), -time.thread_time()
 
     def is_over(self, now_s: float) -> bool:
-        """Return whether it was long enough."""
+        """Return whether it was long enough; one that is traced is so once it has been."""
+        if self.gauges.tracer is not None:
+            return self.gauges.traced()
         if self.counted_s is None or self.groups < self.wanted.least:
             return False
         long_enough = now_s - self.counted_s >= self.wanted.longest_s

@@ -14,20 +14,21 @@ import weakref
 from typing import TYPE_CHECKING, Any, Final
 
 from costplan.profiler import device, ending, series, sweep
-from costplan.profiler.feeding import Feeds
+from costplan.profiler.feeding import OWN, Feeds
 from costplan.profiler.finding import Epochs, Finder, Key
 from costplan.profiler.following import Ranks
 from costplan.profiler.notes import Notes
-from costplan.profiler.rounds import KEPT, STAGES
+from costplan.profiler.stages import ASKED, KEPT, STAGES, WATCHED, chosen
 from costplan.profiler.visits import Visits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from costplan.profiler.rounds import Stage
+    from costplan.profiler.stages import Stage
 
 FIRST_OPTIMIZERS: Final = 8
 """Optimizer steps whose parameters tell which devices are in use."""
+NO_DEVICE: Final = "no GPU is in use, so that there is no work of one to see"
 
 _conductors: dict[int, Any] = {}
 
@@ -159,7 +160,7 @@ class Conductor:
         other = self.feeds.other
         if name == "workers" and other is not None and key == self.finder.main:
             return other.next_batch()
-        if name not in ("real", "workers") and self.epochs.is_over:
+        if name not in OWN and self.epochs.is_over:
             raise StopIteration
         if self.visits.phase is None or self.finder.is_idle:
             return real_next(iterator)  # replayed batches never end, and an evaluation must
@@ -174,12 +175,17 @@ class Conductor:
             "pin_memory": bool(getattr(loader, "pin_memory", False)),
         }  # fmt: skip
         warmup = -(-series.warmup_steps(workers, prefetch) // self.finder.accumulation)
-        self._plan(KEPT if self.settings["keep_going"] else STAGES, warmup)
+        self._plan(STAGES, warmup)
 
     def _plan(self, stages: Sequence[Stage], warmup: int) -> None:
+        on_gpu, asked = device.in_use(), bool(self.settings.get("kernels"))
+        if asked and not on_gpu:
+            self.notes.facts["refused"] = {ASKED: NO_DEVICE}
+        if self.settings["keep_going"]:
+            stages = KEPT
         atexit.unregister(self.finish)  # of a plan that was forgotten: it is told once
         atexit.register(self.finish)
-        self.visits.begin(stages, warmup=warmup)
+        self.visits.begin(chosen(stages, on_gpu=on_gpu, kernels=asked), warmup=warmup)
         self.finder.stepped_since = True
 
     # --- programs without a loader --------------------------------------------------------------
@@ -188,7 +194,7 @@ class Conductor:
         """Take a step from one optimizer step to the next; only what is real can be measured."""
         if self.visits.plan is None:
             self.notes.facts["loader_seen"] = False
-            self._plan(KEPT, series.LEAST_WARMUP)
+            self._plan(WATCHED, series.LEAST_WARMUP)
         self._count(now_s)
         now_s = self.visits.boundary(now_s, None)
         self.called_s, self.between = now_s, ""
@@ -207,12 +213,12 @@ class Conductor:
         facts["error"] = ending.ended_by()
         if phase is None:
             facts["phase"] = None
-            facts |= {"peak_memory_bytes": device.peak_memory_bytes(), "gpus": device.used()}
+            facts["peak_memory_bytes"] = device.peak_memory_bytes()
         elif facts["error"] is None and self.ranks.world == 1 and phase.steps_s:
             phase.why_short = "the program ended"
             self.visits.close(time.perf_counter())
         else:  # a device that failed, or waits for another rank, is not asked
-            phase.gauges.drop()
+            self.visits.drop()
         self.visits.phase = None
         self.notes.facts |= self.feeds.sizes(self.finder)
         self.notes.write()

@@ -277,9 +277,13 @@ def _event() -> Any:
 def used() -> int | None:
     """Return on how many GPUs this process has had memory; None where it uses none."""
     cuda = _cuda()
-    if cuda is None:
-        return None
-    return sum(int(cuda.max_memory_allocated(each) > 0) for each in range(cuda.device_count()))
+
+    def count() -> int:
+        places = range(cuda.device_count())
+        return sum(int(cuda.max_memory_allocated(place) > 0) for place in places)
+
+    found = None if cuda is None else _asked(count)
+    return None if found is None else int(found)
 
 
 def versions() -> dict[str, str | None]:

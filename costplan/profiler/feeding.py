@@ -1,5 +1,7 @@
 """The batches that one loader gave, kept and given again: whole, cut in half or joined to double.
 
+Whole ones also from the device, where the program was seen to move them.
+
 Runs inside the training program, after it has imported torch.
 """
 
@@ -9,10 +11,13 @@ import contextlib
 import weakref
 from typing import TYPE_CHECKING, Any, Final
 
-from costplan.profiler import batches, sweep
+from costplan.profiler import batches, device, sweep
+from costplan.profiler.placed import Placed
 from costplan.profiler.series import LEAST_WARMUP
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from costplan.profiler.finding import Finder, Key
 
 SAME: Final = 2
@@ -22,6 +27,11 @@ VARIED: Final = 16
 MOST_BYTES: Final = 2_000_000_000
 """Of kept batches, on the host."""
 
+OWN: Final = ("real", "workers")
+"""Visits in which loaders give the batches."""
+WHOLE: Final = {"syncs": "replay", "kernels": "replay"}
+"""Visits that watch the program rather than feed it otherwise, and what they feed it."""
+
 Made = tuple[Any, "list[int] | None"]
 """A batch and how often each of its tensors was written; None where the program writes into it."""
 
@@ -29,7 +39,13 @@ Made = tuple[Any, "list[int] | None"]
 class Feeder:
     """What one loader gave, and what is made of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, places: Mapping[int, Any]) -> None:
+        """Begin with nothing.
+
+        Args:
+            places: Where the program moves which tensors of a batch, as far as that was seen.
+        """
+        self.places = places
         self.cached: list[Any] = []
         self.made: dict[str, list[Made]] = {}
         self.given = 0
@@ -51,7 +67,7 @@ class Feeder:
         """Return why batches of a kind cannot be made, or nothing where they can.
 
         Args:
-            name: `replay`, `half` or `double`.
+            name: `replay`, `resident`, `half` or `double`.
         """
         if not self.cached:
             return "the program has taken no batch"
@@ -59,10 +75,14 @@ class Feeder:
             self._make(name)
         except batches.NoCutError as error:
             return str(error)
+        except RuntimeError as error:  # no memory for it
+            return str(error).partition("\n")[0]
         return ""
 
     def give(self, name: str) -> Any:
         """Return the next batch of a kind, fresh enough to be written into."""
+        if name != "resident":  # what others run beside has the device's memory for itself
+            self.made.pop("resident", None)
         made = self._make(name)
         place = self.given % len(made)
         self.given += 1
@@ -80,6 +100,8 @@ class Feeder:
         return self.made[name]
 
     def _new(self, name: str) -> list[Any]:
+        if name == "resident":
+            return [batches.resident(each, self.places) for each in self.cached]
         fresh = [batches.cloned(each) for each in self.cached]
         if name == "half":
             return [batches.cloned(batches.first_half(each)) for each in fresh]
@@ -98,14 +120,27 @@ class Feeds:
         """That of the latest epoch; held weakly: its end must end its workers."""
         self.other: sweep.Other | None = None
         self.iterators: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.placed = Placed()
+        self.fed: set[str] = set()
+        """Kinds that the program was given."""
 
     def of_loader(self, key: Key, name: str, iterator: Any, real_next: Any) -> Any:
         """Return a batch of a loader, of the kind that a visit wants."""
-        feeder = self.feeders.get(key) or self.feeders.setdefault(key, Feeder())
-        if name not in ("real", "workers"):
-            return feeder.give(name)
-        batch = real_next(iterator)
-        feeder.keep(batch)
+        feeder = self.feeders.get(key)
+        if feeder is None:
+            feeder = self.feeders[key] = Feeder(self.placed.places)
+        if name in OWN:
+            batch = real_next(iterator)
+            feeder.keep(batch)
+            return batch
+        kind = WHOLE.get(name, name)
+        # What holds the host shall be held against a step without the copy, once that is known.
+        if name == "syncs" and "resident" in self.fed:
+            kind = "resident"
+        batch = feeder.give(kind)
+        self.fed.add(kind)
+        if self.placed.is_on:
+            self.placed.given(list(batches.tensors(batch)))
         return batch
 
     def sizes(self, finder: Finder) -> dict[str, int | None]:
@@ -119,7 +154,21 @@ class Feeds:
 
     def why_not(self, name: str) -> str:
         """Return why batches of a kind cannot be made, or nothing where they can."""
-        return next(filter(None, (feeder.can(name) for feeder in self.feeders.values())), "")
+        if name == "resident":
+            if len(self.feeders) > 1:
+                return "the program trains from several loaders"
+            if problem := self.placed.problem():
+                return problem
+        kind = WHOLE.get(name, name)
+        return next(filter(None, (feeder.can(kind) for feeder in self.feeders.values())), "")
+
+    def watch(self) -> None:
+        """See what the program moves to a device, until `placed.off`; once that is known, no more.
+
+        A step that is timed runs as the program wrote it.
+        """
+        if device.in_use() and not self.placed.places:
+            self.placed.on()
 
     def take_other(self, tried: list[dict[str, Any]], now: int) -> bool:
         """Take the loader with the best other number of workers, where that is worth a visit."""

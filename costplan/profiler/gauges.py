@@ -81,6 +81,11 @@ class Gauges:
         """Return whether a burst that is there to be traced has been."""
         return self.tracer is not None and (self.tracer.written or self.tracer.problem is not None)
 
+    def untraced(self) -> dict[str, str]:
+        """Return why no trace was made, by its name in `RankFacts`; nothing where one was."""
+        problem = None if self.tracer is None else self.tracer.problem
+        return {} if problem is None else {"untraced": problem}
+
     def drop(self) -> None:
         """Leave the program as it was; a device that has failed is not asked for anything."""
         if self.syncs is not None:

@@ -2,41 +2,24 @@
 
 A machine changes from minute to minute, a shared one from second to second. So each comparison is
 made of short visits in turn, each held against its neighbours; what is compared is their ratio.
-Stages stand in the order of their worth: what the budget cannot pay is dropped from the end.
+What the budget cannot pay is dropped, but first what no verdict needs.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from costplan.profiler.series import Mean, mean_of, t_95
+from costplan.profiler.stages import HELD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from costplan.profiler.stages import Stage
 
-class Stage(NamedTuple):
-    """Two ways of feeding the program that are held against each other, or one alone."""
-
-    name: str
-    base: str
-    other: str | None
-    share: float
-    """Of the budget."""
-
-
-STAGES: Final = (
-    Stage("replay", "real", "replay", 0.40),
-    Stage("half", "replay", "half", 0.20),
-    Stage("loader", "loader", None, 0.14),
-    Stage("workers", "real", "workers", 0.14),
-    Stage("double", "replay", "double", 0.12),
-)
-"""Double comes last: it is what may run out of memory."""
-KEPT: Final = (Stage("real", "real", None, 1.0),)
-"""Of a program that trains on, or has no loader: nothing that would spoil its weights."""
 
 LEAST_STEPS: Final = 3
 """Batches of a visit at least, and no optimizer step in part."""
@@ -140,6 +123,10 @@ class Plan:
         self._stage_s: float | None = None
         self._ends_s = 0.0
         self._visits_before = 0
+        self._was_held = False
+        """Whether the program was held since the latest visit, for longer than one takes."""
+        self._tries: Counter[str] = Counter()
+        """Visits of the present stage by their name, also those that gave nothing."""
 
     @property
     def settling(self) -> int:
@@ -178,6 +165,8 @@ class Plan:
                 self._begin(stage, len(visits), spent_s)
             wanted = self._of(stage, visits, real_steps_s, spent_s)
             if wanted is not None:
+                self._tries[wanted.name] += 1
+                self._was_held = wanted.name == HELD
                 return wanted
             self.done()
         return None
@@ -191,8 +180,17 @@ class Plan:
         shares = sum(each.share for each in self.left)
         self._stage_s = max(0.0, self.budget_s - spent_s) * stage.share / shares
         self._ends_s = spent_s + self._stage_s
-        # The last visit counts for the new stage too: its base was just fed.
-        self._visits_before = max(0, seen - 1)
+        # The last visit counts for the new stage too, where its base was just fed.
+        self._visits_before = seen if self._was_held else max(0, seen - 1)
+        self._tries.clear()
+
+    def _room_s(self, stage: Stage, visits: Sequence[Visit]) -> float:
+        """Return until when the present stage may last, of the budget."""
+        if stage.needed:
+            return self.budget_s
+        needed = [each for each in self.left[1:] if each.needed]
+        names = [name for each in needed for name in (each.base, each.other) if name is not None]
+        return self.budget_s - sum(self._cost_s(name, visits) for name in names)
 
     def _of(
         self, stage: Stage, visits: Sequence[Visit], real_steps_s: Sequence[float], spent_s: float
@@ -212,15 +210,15 @@ class Plan:
         tried = any(visit.name == stage.other for visit in mine)
         if found and spent_s >= self._ends_s + self._more_s(found):
             return None
-        if not tried and not self.can(stage.other):
+        if not tried and (self._tries[stage.other] >= LEAST_PAIRS or not self.can(stage.other)):
             return None
         # A base alone says nothing: the other must be payable too.
         names = [name] if tried or name == stage.other else [name, stage.other]
-        steps = self.settling + self.least
-        cost_s = sum(steps * _group_s(each, visits) for each in names)
-        if spent_s + cost_s > self.budget_s and visits:
+        cost_s = sum(self._cost_s(each, visits) for each in names)
+        room_s = self._room_s(stage, visits)
+        if spent_s + cost_s > room_s and visits:
             if not tried:
-                self.dropped[stage.name] = spent_s + cost_s - self.budget_s
+                self.dropped[stage.name] = spent_s + cost_s - room_s
             return None
         return self._visit(name, visits)
 
@@ -235,21 +233,30 @@ class Plan:
         self, stage: Stage, visits: Sequence[Visit], real_steps_s: Sequence[float], spent_s: float
     ) -> Wanted | None:
         assert self._stage_s is not None
-        counted = sum(visit.name == stage.base for visit in visits)
         if stage.base == "real":
+            counted = sum(visit.name == stage.base for visit in visits)
             known = len(real_steps_s) > LEAST_STEPS and mean_of(real_steps_s).half_share <= ENOUGH
             if counted >= LEAST_PAIRS and (known or spent_s >= self._ends_s):
                 return None
             if counted and spent_s >= self.budget_s:
                 return None
             return self._visit(stage.base, visits)
-        if counted or not self.can(stage.base):
+        if self._tries[stage.base] or not self.can(stage.base):
             return None
-        least_s = self.least * _group_s("real", visits)
-        if spent_s + least_s > self.budget_s:
-            self.dropped[stage.name] = spent_s + least_s - self.budget_s
+        is_held = stage.base == HELD
+        least_s = self._cost_s(stage.base, visits)
+        if is_held:
+            least_s = self.least * _group_s("real", visits)
+        room_s = self._room_s(stage, visits)
+        if spent_s + least_s > room_s:
+            self.dropped[stage.name] = spent_s + least_s - room_s
             return None
-        return Wanted(stage.base, self._stage_s, self.least)
+        longest_s = min(self._stage_s, room_s - spent_s)
+        return Wanted(stage.base, longest_s if is_held else min(LONGEST_S, longest_s), self.least)
+
+    def _cost_s(self, name: str, visits: Sequence[Visit]) -> float:
+        """Return the least time of a visit."""
+        return (self.settling + self.least) * _group_s(name, visits)
 
 
 def _enough(found: Sequence[float], real_steps_s: Sequence[float], stage: Stage) -> bool:

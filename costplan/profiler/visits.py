@@ -6,14 +6,17 @@ ranks change at one step.
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Any, Final
 
 from costplan.profiler import coldfiles, device, sweep
 from costplan.profiler.bursts import WARMUP_SHARE, Phase
 from costplan.profiler.feeding import queue_steps
+from costplan.profiler.fits import too_large
 from costplan.profiler.gauges import Gauges
-from costplan.profiler.rounds import Plan, Stage, Visit, Wanted, ratios, typical
+from costplan.profiler.rounds import Plan, Visit, Wanted, ratios, typical
+from costplan.profiler.stages import HELD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from costplan.profiler.finding import Finder
     from costplan.profiler.following import Change, Ranks
     from costplan.profiler.notes import Notes
+    from costplan.profiler.stages import Stage
 
 WORTH_SHARE: Final = 0.95
 """Of a step without its loader: above, other workers are not worth a visit."""
@@ -41,8 +45,7 @@ class Visits:
 
     def forget(self) -> None:
         """Be as before the first step."""
-        if self.phase is not None:
-            self.phase.gauges.drop()
+        self.drop()
         self.notes.forget()
         self.ranks.forget()
         self.phase = None
@@ -52,6 +55,12 @@ class Visits:
         self.first_s: float | None = None
         """When the program came to its first batch or step."""
         self.group = 0
+
+    def drop(self) -> None:
+        """Leave the program as it was, and the device unasked: it may have failed."""
+        self.feeds.placed.off()
+        if self.phase is not None:
+            self.phase.gauges.drop()
 
     def begin(self, stages: Sequence[Stage], *, warmup: int) -> None:
         """Make the plan, and note what is known of the process by now.
@@ -77,6 +86,8 @@ class Visits:
             # Workers that fill their queue take processors from the steps that need no loader.
             filling = self.phase.name != "real" and sweep.is_filling(iterator)
             self.phase.group(called_s, disturbed=filling)
+            if not self.phase.settling:
+                self.feeds.placed.off()
         is_over = self.ranks.rank == 0 and (self.phase is None or self.phase.is_over(called_s))
         if is_over and not self.ranks.announced:
             self.close(called_s)
@@ -94,8 +105,10 @@ class Visits:
         phase = self.phase
         if phase is None:
             return
+        self.feeds.placed.off()
         phase.close(now_s)
         self.notes.phase(phase.told())
+        self.notes.facts |= {"gpus": device.used(), **phase.gauges.untraced()}
         visit = phase.visit()
         if visit is not None:
             self.seen.append(visit)
@@ -111,7 +124,7 @@ class Visits:
             spent_s = time.perf_counter() - (self.first_s or 0.0)
             wanted = self.plan.next(self.seen, self.real_steps_s, spent_s)
             self.notes.facts["dropped"] = self.plan.dropped
-            if wanted is None or wanted.name != "loader":
+            if wanted is None or wanted.name != HELD:
                 return wanted
             loader = None if self.feeds.loader is None else self.feeds.loader()
             if loader is not None:
@@ -130,11 +143,19 @@ class Visits:
             self.feeds.other.close()
         self.notes.facts["phase"] = name
         longest_s = WARMUP_SHARE * float(self.settings["budget_s"])
-        gauges = Gauges(name, resets=not self.settings["keep_going"])
+        gauges = Gauges(name, trace=self._trace_of(name), resets=not self.settings["keep_going"])
         self.phase = Phase(change.wanted, settle, settle_s=longest_s, gauges=gauges)
         if settle == 0:
             self.phase.group(time.perf_counter())
+        if name == "replay":
+            self.feeds.watch()
         self.notes.write()
+
+    def _trace_of(self, name: str) -> str | None:
+        """Return where a visit writes its trace; one rank does, for all."""
+        if name != "kernels" or self.ranks.rank:
+            return None
+        return os.path.join(self.settings["folder"], f"{os.getpid()}.trace")
 
     def _settle(self, plan: Plan, before: str | None, name: str, iterator: Any) -> int:
         """Return how many optimizer steps of a visit are not counted."""
@@ -150,14 +171,17 @@ class Visits:
 
     def _can(self, name: str) -> bool:
         """Return whether batches of a kind can be made, and are worth it; keep why not."""
-        if name == "loader":
+        if name == HELD:
             return self.ranks.world == 1
         if name == "workers":
             tried, now = self.notes.facts.get("loader", []), self.notes.facts.get("workers", 0)
             costs = ratios(self.seen, "real", "replay")
             pays = bool(costs) and typical(costs).value <= WORTH_SHARE
             return pays and self.feeds.take_other(tried, now)
-        why = self.feeds.why_not(name)
+        why: str | None = self.feeds.why_not(name)
+        if name == "double" and not why:
+            peaks = {each["name"]: each.get("peak_memory_bytes") for each in self.notes.phases}
+            why = too_large(peaks, self.notes.facts["room_bytes"])
         if why:
             self.notes.facts.setdefault("refused", {})[name] = why
         return not why

@@ -1,0 +1,185 @@
+"""Which bursts a program gets and what they tell, on a made-up CUDA with a clock by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytestmark = pytest.mark.torch
+torch = pytest.importorskip("torch")
+
+from madegpu import Made, led, names  # noqa: E402
+
+from costplan.profiler import answering, taken, tracing  # noqa: E402
+from costplan.profiler.gpuside import Seen  # noqa: E402
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from costplan.records.profiles import Profile
+    from costplan.records.ranks import RankTaken
+
+OWN = dict(vars(torch.Tensor))
+
+
+def told(rank: RankTaken, **more: Any) -> Profile:
+    return answering.profile_of([rank], code=0, spent_s=60.0, **more)
+
+
+def change_s(profile: Profile, name: str) -> float:
+    (found,) = [each for each in profile.what_if if each.change == name]
+    assert found.basis == "measured"
+    return found.step_s
+
+
+def test_what_may_end_the_program_comes_last(tmp_path: Path, monkeypatch: Any) -> None:
+    rank = led(Made(), tmp_path, monkeypatch)
+    assert names(rank) == ["real", "replay", "resident", "syncs", "half", "double"]
+    assert rank.facts.refused == {}
+    assert rank.facts.finished
+
+
+def test_a_batch_that_lies_on_the_device_shows_what_its_copy_costs(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    rank = led(Made(copy_s=0.020, device_s=0.005), tmp_path, monkeypatch)
+    found, profile = taken.measured(rank), told(rank)
+    # The host waits for each copy: 20 + 5, and 5 where nothing is copied; half of it 10 + 2.5
+    assert (found.replay_host_s, found.replay_s) == pytest.approx((0.025, 0.005), rel=1e-3)
+    assert found.half_s == pytest.approx(0.0025, rel=1e-2)
+    assert (profile.verdict.word, profile.verdict.cause) == ("dataloader", "host-to-device copy")
+    assert change_s(profile, "a batch that is on the device already") == pytest.approx(0.005, 1e-3)
+    assert change_s(profile, "a loader that costs nothing") == pytest.approx(0.025, rel=1e-3)
+
+
+def test_what_holds_the_host_is_counted_in_a_visit_of_its_own(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    # 10 ms of device, a wait for it, 14 of host
+    rank = led(Made(syncs=True, device_s=0.010, host_s=0.014), tmp_path, monkeypatch)
+    (watched,) = [each for each in rank.phases if each.name == "syncs"]
+    assert list(watched.blocked_s) == pytest.approx([0.010] * len(watched.steps_s))
+    assert all(each.blocked_s == () for each in rank.phases if each is not watched)
+    profile = told(rank)
+    assert profile.verdict.cause == "synchronising calls"
+    assert profile.step_s.expected == pytest.approx(0.0245, rel=1e-3)
+
+
+def test_the_copy_is_no_wait_where_the_batch_can_lie_on_the_device(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    rank = led(Made(copy_s=0.020, device_s=0.005), tmp_path, monkeypatch)
+    (watched,) = [each for each in rank.phases if each.name == "syncs"]
+    assert set(watched.blocked_s) == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        (Made(moves=False), "the program was not seen to move its batch"),
+        (Made(pins=True), "the program also uses on the host what it moves"),
+        (Made(reads=True), "the program also uses on the host what it moves"),
+    ],
+)
+def test_a_batch_that_must_stay_on_the_host_is_not_given_on_the_device(
+    made: Made, why: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    rank = led(made, tmp_path, monkeypatch)
+    assert names(rank) == ["real", "replay", "syncs", "half", "double"]
+    assert rank.facts.refused == {"resident": why}
+    assert f"left out: a batch on the device already: {why}" in told(rank).notices
+
+
+def test_without_a_gpu_nothing_looks_for_one(tmp_path: Path, monkeypatch: Any) -> None:
+    rank = led(Made(), tmp_path, monkeypatch, on_gpu=False, kernels=True)
+    assert names(rank) == ["real", "replay", "half", "double"]
+    why = "no GPU is in use, so that there is no work of one to see"
+    assert rank.facts.refused == {"kernels": why}
+    assert f"left out: a trace of the device's work: {why}" in told(rank).notices
+    assert list(tmp_path.glob("*.trace")) == []
+
+
+# 2 fixed + 8 of the batch: 18 for twice of it, all that is free or reserved here
+@pytest.mark.parametrize(("grows_gb", "tried"), [(8.0, True), (8.1, False)])
+def test_twice_the_batch_is_not_tried_where_it_cannot_fit(
+    grows_gb: float, tried: bool, tmp_path: Path, monkeypatch: Any
+) -> None:
+    rank = led(Made(grows_bytes=int(grows_gb * 1e9)), tmp_path, monkeypatch)
+    assert ("double" in names(rank)) is tried
+    said = [text for text in told(rank).notices if text.startswith("no double batch")]
+    # 2 + 2 x 8.1
+    assert said == ([] if tried else [
+        "no double batch could be made: it would need 18.2 GB of the device's memory, of which the "
+        "program can have 18.0 GB"
+    ])  # fmt: skip
+    assert told(rank).peak_memory_gb == pytest.approx(2 + grows_gb)  # of the batch as it is
+
+
+def test_a_few_steps_are_traced_where_it_is_asked_for(tmp_path: Path, monkeypatch: Any) -> None:
+    rank = led(Made(), tmp_path, monkeypatch, kernels=True)
+    assert names(rank)[-2:] == ["kernels", "double"]
+    (path,) = tmp_path.glob("*.trace")
+    facts = tracing.trace_facts(path)
+    assert len(facts.steps) == 6
+    blind = [text for text in told(rank, seen=Seen((), facts)).notices if "tracer saw" in text]
+    assert len(blind) == 1  # the CUDA here is made up: no kernel ever ran
+
+
+def test_a_tracer_that_cannot_work_costs_its_burst_alone(tmp_path: Path, monkeypatch: Any) -> None:
+    own = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
+    rank = led(Made(), tmp_path, monkeypatch, kernels=True)
+    assert rank.facts.untraced == "RuntimeError: the program traces itself"
+    assert names(rank)[-1] == "double"
+    del own
+
+
+class Fixed(Made):
+    """A loop that is written for one size of batch."""
+
+    def step(self, batch: list[Any], cuda: Any, clock: Any) -> bool:
+        batch[0].view(8, 4)
+        return super().step(batch, cuda, clock)
+
+
+class Choosy(Made):
+    """A loop that leaves out what it cannot use."""
+
+    def step(self, batch: list[Any], cuda: Any, clock: Any) -> bool:
+        clock.now_s += 0.001
+        return len(batch[0]) == 8 and super().step(batch, cuda, clock)
+
+
+def test_a_burst_that_ends_the_program_leaves_what_was_measured_before(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    rank = led(Fixed(copy_s=0.020, device_s=0.005), tmp_path, monkeypatch)
+    assert names(rank) == ["real", "replay", "resident", "syncs"]
+    assert rank.facts.phase == "half"
+    profile = answering.profile_of([rank], code=1, spent_s=60.0)
+    assert profile.verdict.cause == "host-to-device copy"
+    assert profile.program_exit_code is None
+    assert profile.notices[0] == (
+        "the program fails with half the batch: RuntimeError: shape '[8, 4]' is invalid for input "
+        "of size 16"
+    )
+
+
+def test_a_program_that_takes_no_half_batch_is_not_offered_it_for_ever(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    rank = led(Choosy(), tmp_path, monkeypatch)
+    halves = [each for each in rank.phases if each.name == "half"]
+    assert rank.facts.finished
+    assert len(halves) <= 3
+    assert all(each.means_s == () for each in halves)
+    assert taken.measured(rank).half_s is None
+
+
+@pytest.mark.parametrize("made", [Made(), Made(moves=False), Fixed()])
+def test_torch_is_as_it_was_when_the_bursts_are_over(
+    made: Made, tmp_path: Path, monkeypatch: Any
+) -> None:
+    led(made, tmp_path, monkeypatch)
+    monkeypatch.undo()
+    assert dict(vars(torch.Tensor)) == OWN
