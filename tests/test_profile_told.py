@@ -259,6 +259,19 @@ def test_what_cannot_be_answered_says_so(words: list[str], code: int, says: str)
     assert says in done.err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--keep-going", "--", "true"], ["--from", "examples/profile.json"],
+        ["--trace", "tests/data/traces/alexnet.json.gz"],
+    ],
+)  # fmt: skip
+def test_only_a_program_that_may_be_ended_is_traced(words: list[str]) -> None:
+    done = run("--kernels", *words)
+    assert (done.code, done.out) == (2, "")
+    assert "--kernels with --keep-going, --trace or --from" in done.err
+
+
 def test_a_place_that_cannot_be_written_to_is_seen_before_the_program_starts(
     tmp_path: Path,
 ) -> None:

@@ -45,6 +45,9 @@ def profile(
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Measure only, and let it train on.")
     ] = False,
+    kernels: Annotated[
+        bool, typer.Option("--kernels", help="Trace a few steps too: what the GPU's time goes to.")
+    ] = False,
     builtin: Annotated[
         str | None,
         typer.Option(
@@ -104,6 +107,11 @@ def profile(
         )
     if builtin and keep_going:
         raise InputError("--keep-going with --builtin: it would train without an end")
+    if kernels and (keep_going or trace or from_):
+        raise InputError(
+            "--kernels with --keep-going, --trace or --from: it traces a burst of its own",
+            hint="give it with a command that may be ended, or with --builtin",
+        )
     from costplan.cli.builtin_asked import Options, check, program
     from costplan.cli.profile_asked import check_place, other_box, rate_of
     from costplan.cli.read_profile import read, told
@@ -118,9 +126,9 @@ def profile(
     if trace is None and from_ is None:
         budget_s = _budget_s(budget)
         with program(command, builtin, options) as what:
-            asked = {**what.asked, "budget_s": budget_s, **asked}
+            asked = {**what.asked, "budget_s": budget_s, "kernels": kernels, **asked}
             found = _ran(what, budget_s, usd_per_hour, allow_writes=allow_writes,
-                         keep_going=keep_going)  # fmt: skip
+                         keep_going=keep_going, kernels=kernels)  # fmt: skip
     else:
         asked = {"trace": trace and str(trace), "from": from_ and str(from_), **asked}
         found = read(trace, from_)
@@ -142,7 +150,7 @@ def _budget_s(text: str) -> float:
 
 def _ran(
     what: "Program", budget_s: float, rate: "Rate | None", *, allow_writes: bool,
-    keep_going: bool,
+    keep_going: bool, kernels: bool,
 ) -> "Saved":  # fmt: skip
     """Return the profile of a command that is run for it."""
     from costplan.box import measure
@@ -154,7 +162,7 @@ def _ran(
 
     ran = run(
         what.line, budget_s=budget_s, allow_writes=allow_writes, keep_going=keep_going,
-        tell=progress(is_terminal(sys.stderr), rate),
+        kernels=kernels, tell=progress(is_terminal(sys.stderr), rate),
     )  # fmt: skip
     if ran.refused is not None:
         raise LimitError(

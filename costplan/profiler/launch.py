@@ -52,6 +52,7 @@ def run(
     budget_s: float,
     allow_writes: bool,
     keep_going: bool,
+    kernels: bool = False,
     tell: Callable[[RankTaken], None],
 ) -> Ran:
     """Return what a command measured of itself; its own output goes to standard error.
@@ -61,6 +62,7 @@ def run(
         budget_s: For the bursts, from the first step on.
         allow_writes: Let it write over the user's files.
         keep_going: Measure the real burst only, and let it train on.
+        kernels: Trace a few steps of the device's work too.
         tell: Told now and then what the first rank has so far.
 
     Raises:
@@ -72,6 +74,7 @@ def run(
         settings = {
             "folder": folder, "budget_s": budget_s, "began_s": began_s, "started_s": time.time(),
             "allow_writes": allow_writes or keep_going, "keep_going": keep_going,
+            "kernels": kernels,
         }  # fmt: skip
         process = _started(command, settings)
         sampler = Sampler()
