@@ -25,6 +25,10 @@ _TEXTS: Final = {
     "host": "a host that never lets the device wait",
     "communication": "GPUs that do not wait for each other",
 }
+COPIED: Final = (
+    "a batch that is on the device before the step needs it, such as by pin_memory=True and "
+    ".to(device, non_blocking=True)"
+)
 
 
 def evidence(measured: Measured, *, busy: float | None, grows: float | None) -> tuple[Finding, ...]:
@@ -75,11 +79,23 @@ def advised(
         if (share := saved(measured, each.step_s)) >= floor(measured)
     ]
     found += [
-        Advice(text=_TEXTS[each.of], gain_share=each.share, basis=each.basis)
+        Advice(text=text, gain_share=share, basis=each.basis)
         for each in gains
-        if each.share >= SMALLEST_SHARE and concerns(each, words)
+        for text, share in parted(measured, each)
+        if share >= SMALLEST_SHARE and concerns(each, words)
     ]
     return tuple(sorted(found, key=lambda each: (each.basis != "measured", -each.gain_share)))
+
+
+def parted(measured: Measured, gain: Gain) -> list[tuple[str, float]]:
+    """Return what to do for a gain, each with its share; the copy to the device is no loader's."""
+    text = _TEXTS.get(gain.of)
+    if text is None:
+        return []
+    if gain.of != "dataloader" or measured.replay_host_s is None or gain.basis != "measured":
+        return [(text, gain.share)]
+    loads = min(max(saved(measured, measured.replay_host_s), 0.0), gain.share)
+    return [(text, loads), (COPIED, gain.share - loads)]
 
 
 def concerns(gain: Gain, words: tuple[Word, ...]) -> bool:
