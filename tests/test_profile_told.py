@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from ranked import profiled, rank, slow_loader
+from ranked import HERE, profiled, rank, slow_loader
 
 from costplan.cli import main
 from costplan.cli.profile_command import progress
+from costplan.profiler.answering import profile_of
+from costplan.profiler.gpuside import Seen
 from costplan.profiler.worth import Rate, worth
+from costplan.records.gpus import GpuSample
 from costplan.records.profiles import Profile
 from costplan.render.profile_documents import profile_json
 from costplan.render.profiles import profile_text
@@ -118,12 +121,37 @@ def two_ranks() -> Profile:
     return profiled(slow_loader(), slow_loader())
 
 
+def on_a_gpu() -> Profile:
+    """Return a step of 60 ms: 20 of loader, 30 of copy, 8 of device and 2 of host."""
+    real, whole = ("real", [0.06] * 30, 0.02), ("replay", [0.04] * 30, 0.0)
+    made = rank(
+        real, whole, real, whole, ("resident", [0.01] * 30, 0.0), ("syncs", [0.011] * 6, 0.0),
+        whole, ("half", [0.021] * 30, 0.0), ("kernels", [0.07] * 4, 0.0), whole,
+        refused={"double": "it would need 25.0 GB of the device's memory, of which the program "
+                 "can have 23.5 GB"}, gpu_uuid="GPU-0",
+    )  # fmt: skip
+    read = {"resident": {"leads_s": [0.0002] * 30}, "syncs": {"blocked_s": [0.0031] * 6}}
+    phases = tuple(
+        each.model_copy(
+            update={"began_s": 10.0 * n, "ended_s": 10.0 * n + 9, **read.get(each.name, {})}
+        )
+        for n, each in enumerate(made.phases)
+    )
+    samples = [
+        GpuSample(at_s=10.0 * n, uuid="GPU-0", clock_mhz=2520, clock_max_mhz=3105, power_watts=120,
+                  power_limit_watts=450, temperature_c=51, util_percent=40, reasons=0)
+        for n in range(10)
+    ]  # fmt: skip
+    return profile_of([made.model_copy(update={"phases": phases})], code=0, spent_s=74.0,
+                      here=HERE, seen=Seen(samples))  # fmt: skip
+
+
 def only_measured() -> Profile:
     """Return what --keep-going gives: the run as it is, and nothing that was tried."""
     return profiled(rank(("real", [0.1] * 30, 0.08)))
 
 
-@pytest.mark.parametrize("made", [torn, on_the_cpu, two_ranks, only_measured])
+@pytest.mark.parametrize("made", [torn, on_the_cpu, on_a_gpu, two_ranks, only_measured])
 @pytest.mark.parametrize("explain", [False, True])
 def test_other_profiles_read_as_their_golden_files(
     made: Any, explain: bool, request: pytest.FixtureRequest
@@ -132,7 +160,7 @@ def test_other_profiles_read_as_their_golden_files(
     same(name, text(made(), explain=explain), request)
 
 
-@pytest.mark.parametrize("made", [example, torn, on_the_cpu, two_ranks, only_measured])
+@pytest.mark.parametrize("made", [example, torn, on_the_cpu, on_a_gpu, two_ranks, only_measured])
 def test_the_answer_is_five_lines_and_always_speaks_of_a_faster_gpu(made: Any) -> None:
     shown = text(made())
     assert len(shown.splitlines()) == 5

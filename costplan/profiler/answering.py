@@ -103,6 +103,8 @@ def profile_of(
         peak_memory_gb=_gb(peak_bytes(rank)),
         # What a burst did to the program is no crash of its own.
         program_exit_code=code if ended is None else None,
+        lead_s=facing.lead_s,
+        blocked_s=facing.blocked_s,
         gpu=gpu_of(rank, seen),
         trace=seen.trace,
         bursts=tuple(

@@ -145,6 +145,10 @@ class Profile(Record):
     """By the profile, start of the program included."""
     peak_memory_gb: Number | None
     program_exit_code: int | None
+    lead_s: Number | None = None
+    """By which the GPU was behind the host at the end of a step, with least in the way."""
+    blocked_s: Seconds | None = None
+    """Of a step, in calls that hold the host until the GPU is done."""
     gpu: GpuWatched | None = None
     """As the driver saw it during the bursts."""
     trace: TraceFacts | None = None

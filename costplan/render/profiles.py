@@ -17,6 +17,8 @@ MS_PER_S: Final = 1_000
 MINUTE_S: Final = 60
 SHORT: Final = 10.0
 """Below it seconds and factors have digits behind the point."""
+WATCHED: Final = ("syncs", "kernels")
+"""Bursts whose steps are longer for being watched."""
 MORE: Final = "all of it: --explain"
 
 
@@ -236,16 +238,49 @@ def _where(profile: Profile) -> list[str]:
     whose = " of each rank" if profile.ranks > 1 else ""
     lines = [
         f"  on {_box(profile.box)}",
+        *_gpu(profile),
         f"  batch {profile.batch or '?'}{whose}, {profile.workers} workers, accumulation "
         f"{profile.accumulation}; {took(profile.startup_s)} to start",
     ]
     bursts: dict[str, int] = {}
     for burst in profile.bursts:
         bursts[burst.name] = bursts.get(burst.name, 0) + len(burst.steps_s)
-    counted = ", ".join(f"{steps} {name}" for name, steps in bursts.items())
-    lines.append(f"  steps timed: {counted}")
+    timed, seen = (
+        ", ".join(
+            f"{steps} {name}" for name, steps in bursts.items() if (name in WATCHED) is watched
+        )
+        for watched in (False, True)
+    )
+    lines.append(f"  steps timed: {timed}{f'; watched: {seen}' if seen else ''}")
     lines += [f"  kept as it was: {path}" for path in profile.redirected]
     return lines
+
+
+def _gpu(profile: Profile) -> list[str]:
+    """Return how the GPU did in a line; none where there was none."""
+    if not profile.box.gpu_count:
+        return []
+    gpu, parts = profile.gpu, [profile.device]
+    if gpu is not None:
+        parts += [
+            _of_most(gpu.clock_mhz, gpu.clock_max_mhz, "MHz"),
+            _of_most(gpu.power_watts, gpu.power_limit_watts, "W"),
+            "" if gpu.temperature_c is None else f"{gpu.temperature_c:.0f} C",
+            f"held down by {' and '.join(gpu.slowed_by)}" if gpu.slowed_by else "",
+        ]
+    if profile.peak_memory_gb is not None:
+        parts.append(f"{profile.peak_memory_gb:.1f} GB at the peak")
+    if profile.lead_s is not None:
+        parts.append(f"{_digits(profile.lead_s)} ms behind the host at the end of a step")
+    if profile.blocked_s is not None:
+        parts.append(f"the host held for {_digits(profile.blocked_s)} ms of it")
+    return [f"  GPU: {', '.join(filter(None, parts))}"]
+
+
+def _of_most(value: float | None, most: float | None, unit: str) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}{'' if most is None else f' of {most:,.0f}'} {unit}"
 
 
 def _box(box: Box) -> str:
