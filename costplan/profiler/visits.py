@@ -51,6 +51,8 @@ class Visits:
         self.phase = None
         self.plan: Plan | None = None
         self.seen: list[Visit] = []
+        self.peaks_bytes: dict[str, int | None] = {}
+        """Of the device's memory, in the latest visit of each kind."""
         self.real_steps_s: list[float] = []
         self.first_s: float | None = None
         """When the program came to its first batch or step."""
@@ -107,7 +109,9 @@ class Visits:
             return
         self.feeds.placed.off()
         phase.close(now_s)
-        self.notes.phase(phase.told())
+        told = phase.told()
+        self.notes.phase(told)
+        self.peaks_bytes[phase.name] = told.get("peak_memory_bytes")
         self.notes.facts |= {"gpus": device.used(), **phase.gauges.untraced()}
         visit = phase.visit()
         if visit is not None:
@@ -180,8 +184,7 @@ class Visits:
             return pays and self.feeds.take_other(tried, now)
         why: str | None = self.feeds.why_not(name)
         if name == "double" and not why:
-            peaks = {each["name"]: each.get("peak_memory_bytes") for each in self.notes.phases}
-            why = too_large(peaks, self.notes.facts["room_bytes"])
+            why = too_large(self.peaks_bytes, self.notes.facts["room_bytes"])
         if why:
             self.notes.facts.setdefault("refused", {})[name] = why
         return not why
