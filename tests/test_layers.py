@@ -29,6 +29,7 @@ LAYERS: list[set[str]] = [
         "profiler.ending",
         "profiler.finding",
         "profiler.fits",
+        "profiler.holding",
         "profiler.inject.sitecustomize",
         "profiler.inside",
         "profiler.intervals",

@@ -6,9 +6,12 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 pytest.importorskip("torch")
@@ -62,6 +65,9 @@ if __name__ == "__main__":
 """`python loop.py KIND [SAVE]`: slow where its kind says, two batches to an optimizer step."""
 
 
+PYTHON = (sys.executable, "-W", "ignore")
+
+
 class Done(NamedTuple):
     code: int
     out: str
@@ -73,12 +79,12 @@ class Done(NamedTuple):
         return found
 
 
-def profile(where: Path, *words: str, budget: str = "20") -> Done:
+def profile(where: Path, *words: str, budget: str = "20", start: Sequence[str] = PYTHON) -> Done:
     loop = where.parent / f"{where.name}-loop.py"
     loop.write_text(LOOP)
     done = subprocess.run(
         [sys.executable, "-m", "costplan", "profile", "--budget", budget, "--format", "json",
-         "--", sys.executable, "-W", "ignore", str(loop), *words],
+         "--", *start, str(loop), *words],
         cwd=where, capture_output=True, text=True, timeout=300, check=False,
         stdin=subprocess.DEVNULL,
     )  # fmt: skip
@@ -136,6 +142,17 @@ def test_a_program_that_keeps_going_is_only_measured_and_trains_to_its_end(tmp_p
     body = json.loads(done.stdout)
     assert {each["name"] for each in body["bursts"]} == {"real"}
     assert (tmp_path / "last.pt").stat().st_size > 1_000  # its weights are real, and kept
+
+
+def test_what_a_script_does_after_the_training_does_not_run(tmp_path: Path) -> None:
+    script = tmp_path / "train.sh"
+    script.write_text(f'#!/bin/sh\n"{sys.executable}" -W ignore "$@" || true\ntouch uploaded\n')
+    script.chmod(0o755)
+    done = profile(tmp_path, "plain", start=[str(script)], budget="4")
+    assert done.code == 0, done.err
+    assert done.body["program_exit_code"] == 0
+    assert any("train.sh started the program" in each for each in done.body["notices"])
+    assert not (tmp_path / "uploaded").exists()
 
 
 def test_a_program_that_crashes_by_itself_is_told_as_such(tmp_path: Path) -> None:

@@ -161,17 +161,22 @@ def _gb(size_bytes: int | None) -> float | None:
     return None if size_bytes is None else size_bytes / BYTES_PER_GB
 
 
-def _notices(real: Mean, facts: RankFacts, epoch: Epoch | None) -> list[str]:
-    found = []
+def _of_loader(facts: RankFacts, epoch: Epoch | None) -> list[str]:
+    """Return what is not known for want of a loader, its length or its end."""
     if not facts.loader_seen:
-        found.append(
+        return [
             "no torch DataLoader was seen: a step is from one optimizer step to the next, and what "
             "the program's own way of loading costs cannot be told by replaying its batches"
-        )
-    elif epoch is None:
-        found.append("the loader does not tell how many batches an epoch has: its time is unknown")
-    elif not epoch.ends_seen:
-        found.append("no end of an epoch was seen: validation and checkpoints come on top")
+        ]
+    if epoch is None:
+        return ["the loader does not tell how many batches an epoch has: its time is unknown"]
+    if not epoch.ends_seen:
+        return ["no end of an epoch was seen: validation and checkpoints come on top"]
+    return []
+
+
+def _notices(real: Mean, facts: RankFacts, epoch: Epoch | None) -> list[str]:
+    found = _of_loader(facts, epoch)
     for name, missing_s in facts.dropped.items():
         found.append(
             f"left out for lack of time: {STAGES_SAID.get(name, name)}; --budget with "
@@ -181,6 +186,11 @@ def _notices(real: Mean, facts: RankFacts, epoch: Epoch | None) -> list[str]:
         found.append(
             f"only {real.steps} {'steps' if facts.accumulation == 1 else 'optimizer steps'} were "
             f"timed: the step takes {real.low:.3g} to {real.high:.3g} s; --budget buys more"
+        )
+    if facts.held:
+        found.append(
+            f"{facts.held[0]} started the program and was ended with it: what it would have done "
+            "next has not run"
         )
     if facts.device == "cpu":
         found.append("no GPU was in use: the word gpu means the device that computes, here the CPU")

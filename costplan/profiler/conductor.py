@@ -13,7 +13,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Any, Final
 
-from costplan.profiler import device, ending, series, sweep
+from costplan.profiler import device, ending, holding, series, sweep
 from costplan.profiler.feeding import OWN, Feeds
 from costplan.profiler.finding import Epochs, Finder, Key
 from costplan.profiler.following import Ranks
@@ -203,6 +203,7 @@ class Conductor:
 
     def end(self) -> None:
         """End the program, and the workers of its loaders."""
+        self.notes.facts |= holding.hold()
         self.finish()
         self.feeds.end_workers()
         ending.end(self.ranks.world)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from costplan.box.gpusampler import Sampler
 from costplan.errors import InputError
-from costplan.profiler import spared
+from costplan.profiler import holding, spared
 from costplan.profiler.gpuside import Seen
 from costplan.profiler.tracing import trace_facts
 from costplan.profiler.trackers import tracker_variables
@@ -30,6 +30,10 @@ OVERDUE: Final = 2.0
 """Times the budget after which a program is ended that has not come to its last burst: it validates
 for that long, or trains from something that cannot be fed."""
 POLL_S: Final = 0.2
+END_S: Final = 5.0
+"""For a program to end that was asked to."""
+HELD_S: Final = 1.0
+"""The same where scripts are held: they cannot, and what else they started needs no more."""
 
 
 class Ran(NamedTuple):
@@ -82,7 +86,8 @@ def run(
             sampler.start()
             code = _watched(process, Path(folder), budget_s, keep_going=keep_going, tell=tell)
         finally:
-            _end(process)
+            ranks = _ranks(Path(folder))
+            _end(process, HELD_S if held(ranks) else END_S)
             sampler.stop()
         ranks = _ranks(Path(folder))
         return Ran(
@@ -147,8 +152,17 @@ def _watched(
             stamps, ranks = now, _ranks(folder)
             if ranks:
                 tell(ranks[0])
+        waited_for = held(ranks)
+        if waited_for and all(map(holding.has_ended, waited_for)):
+            return holding.exit_code(waited_for[0])
         if not keep_going and patience.is_over(ranks, time.perf_counter()):
             return None
+
+
+def held(ranks: Sequence[RankTaken]) -> list[int]:
+    """Return the processes that held scripts wait for; none where no script is held."""
+    pids = [each.facts.waited_for for each in ranks]
+    return [pid for pid in pids if pid is not None]
 
 
 class Patience:
@@ -187,10 +201,10 @@ def _ranks(folder: Path) -> tuple[RankTaken, ...]:
     return tuple(sorted(found, key=lambda each: (each.rank, -each.optimizer_steps)))
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], longest_s: float) -> None:
     """End whatever of the command still lives, with all that it started."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(OSError):
             os.killpg(process.pid, number)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(5)
+            process.wait(longest_s)

@@ -69,6 +69,10 @@ class RankFacts(Record):
     dropped: dict[str, float] = Field(default_factory=dict)
     """Bursts that the budget could not pay, with the seconds that were missing."""
     finished: Truth = False
+    held: tuple[str, ...] = ()
+    """Scripts that started the program and must not go on, by the names of what runs them."""
+    waited_for: Whole | None = None
+    """The process whose end the last of them waits for."""
     phase: str | None = None
     """The burst that feeds the program now, or did as it ended."""
     error: str | None = None
