@@ -9,9 +9,11 @@ import pytest
 from costplan.errors import UnknownError
 from costplan.profiler.answering import profile_of
 from costplan.profiler.gpuside import Seen
+from costplan.profiler.parts import Here
 from costplan.profiler.rules import judge
 from costplan.profiler.taken import drift, loaders, measured, skew, slowest, taken
 from costplan.profiler.whatif import what_if
+from costplan.records.checks import CpuFacts, MemoryFacts
 from costplan.records.ranks import RankTaken
 from costplan.records.traces import TraceFacts
 
@@ -42,6 +44,12 @@ def test_bursts_of_one_name_count_together() -> None:
     assert (found.step_s, found.replay_s, found.half_s) == pytest.approx((0.1, 0.02, 0.011))
     assert (found.steps, found.replay_error_share) == (60, 0.0)
     assert found.wait_s == pytest.approx(0.08)
+
+
+def test_where_the_step_computes_and_on_how_many_processors_is_told() -> None:
+    on_gpu = measured(slow_loader(device="cuda"), usable_cpus=4.0)
+    assert (on_gpu.on_cpu, on_gpu.usable_cpus) == (False, 4.0)
+    assert (measured(slow_loader()).on_cpu, measured(slow_loader()).usable_cpus) == (True, None)
 
 
 def test_what_was_not_measured_is_unknown_and_not_nothing() -> None:
@@ -220,6 +228,17 @@ def test_the_samples_of_all_ranks_count() -> None:
     found = profile_of([slow_loader(), slow_loader()], code=0, spent_s=60.0)
     assert found.samples_per_s is not None
     assert found.samples_per_s.expected == pytest.approx(320)
+
+
+def test_ranks_share_the_processors_of_the_box() -> None:
+    busy = rank(("real", [0.1] * 30), ("replay", [0.08] * 30), ("half", [0.04] * 30),
+                device="NVIDIA L4", workers=4)  # fmt: skip
+    phases = [each.model_copy(update={"main_s": 0.5, "spent_s": 1.0}) for each in busy.phases]
+    one = busy.model_copy(update={"phases": tuple(phases)})
+    box = Here(CpuFacts(reported=8, affinity=8), MemoryFacts(), None)
+    # 4 workers and half of a main thread: 8 processors are enough for one rank, and 4 are not
+    assert profile_of([one], code=0, spent_s=9.0, here=box).verdict.word == "gpu"
+    assert profile_of([one, one], code=0, spent_s=9.0, here=box).verdict.word == "mixed"
 
 
 @pytest.mark.parametrize("ranks", [[], [rank()], [rank(("real", [0.1] * 2))]])

@@ -15,6 +15,7 @@ from costplan.profiler.rules import judge
 from costplan.profiler.taken import drift, loaders, measured, skew, slowest, taken
 from costplan.profiler.whatif import what_if, within
 from costplan.records.profiles import Burst, Profile, Range
+from costplan.usable import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +77,9 @@ def profile_of(
     facts = rank.facts
     loader = loaders(facts, workers=facts.workers)
     epoch = epoch_of(rank, real)
-    facing = with_gpu_side(measured(rank), rank, seen)
+    cpus = None if here is None else usable_cores(here.cpu)
+    mine = measured(rank, usable_cpus=None if cpus is None else cpus / len(ranks))
+    facing = with_gpu_side(mine, rank, seen)
     verdict = judge(facing, few_steps_ok=True)
     ended = ended_by_burst(ranks, code)
     storage = storage_of(rank, found, epoch)

@@ -42,6 +42,21 @@ def loader_bound(measured: Measured, step_s: float) -> float | None:
     return min(*known, 1 - (measured.busy_share or 0.0))
 
 
+def competes(measured: Measured) -> bool:
+    """Return whether workers take processors away from the step that they load for.
+
+    A step held up so waits for no batch: it computes more slowly. On the CPU it always shares them;
+    beside another device where workers and the main thread together ask for more than there are.
+    Each asks for one at most, the workers' libraries included (torch gives a worker one thread).
+    """
+    workers, main, cpus = measured.workers, measured.main_cpu_share, measured.usable_cpus
+    if not workers:  # the main thread loads, and all of that is seen as a wait
+        return False
+    if measured.on_cpu:
+        return True
+    return main is not None and cpus is not None and workers + main > cpus
+
+
 def host_gain(measured: Measured, loader: Gain | None) -> Gain | None:
     """Return what a host that never lets the device wait would save beyond the loader's part."""
     if measured.busy_share is None or measured.step_s is None:

@@ -3,7 +3,8 @@
 In this order, with r what a perfect loader would save and g the busy share of what is left:
 
 1. Too few steps, or an interval too wide to say on which side of a line it lies: inconclusive.
-2. The loader, where r is 10 % or more and the step was seen to wait for it.
+2. The loader, where r is 10 % or more and the step was seen to wait for it, or its workers take
+   processors away from the step.
 3. The device, where g is 85 % or more; without a busy share, where its queue is full or calls hold
    the host for it; where that tells nothing, where the time grows with the batch.
 4. The host, where the loader is known not to be it.
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from costplan.profiler.causes import cause
 from costplan.profiler.gains import (
     communication_gain,
+    competes,
     device_share,
     exponent,
     faster_gpu_gain,
@@ -119,8 +121,9 @@ def unsure_of_loader(measured: Measured, step_s: float) -> Decided | None:
     if measured.replay_s is None or error is None or error <= NEAR_SHARE:
         return None
     saved = 1 - measured.replay_s / step_s
-    # Nothing is saved that was not waited for.
-    most = 1.0 if measured.wait_s is None else max(measured.wait_s / step_s, saved)
+    # Nothing is saved that was not waited for, unless workers slow the step down meanwhile.
+    waits = measured.wait_s is not None and not competes(measured)
+    most = max((measured.wait_s or 0.0) / step_s, saved) if waits else 1.0
     low, high = max(saved - error, 0.0), min(saved + error, most)
     if not low < LOADER_SHARE <= high:
         return None
@@ -138,11 +141,13 @@ def decided(case: Case) -> Decided:
 
 
 def holding_up(case: Case) -> Gain | None:
-    """Return what a better loader saves, where that is enough and the step was seen to wait."""
+    """Return what a better loader saves, where that is enough and the step was held up by it."""
     gain, measured = case.loader, case.measured
     if gain is None or gain.share < LOADER_SHARE or measured.step_s is None:
         return None
     if gain.basis == "at most" or measured.wait_s is None:
+        return gain
+    if gain.basis == "measured" and competes(measured):
         return gain
     # A step that never waits for a batch can still wait for its copy to the device.
     copied_s = (measured.replay_host_s or 0.0) - (measured.replay_s or 0.0)

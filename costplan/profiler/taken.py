@@ -97,10 +97,14 @@ def without_copy_s(taken: Taken, name: str, copy_s: float) -> float | None:
     return left_s if left_s > 0 else None
 
 
-def measured(rank: RankTaken) -> Measured:
+def measured(rank: RankTaken, *, usable_cpus: float | None = None) -> Measured:
     """Return what the rules need; what was not measured is None.
 
     Where a batch on the device was given, half and double batches are without their copy too.
+
+    Args:
+        rank: What it wrote.
+        usable_cpus: Of the box, for this rank.
     """
     found, facts = taken(rank), rank.facts
     real = found.real()
@@ -135,6 +139,8 @@ def measured(rank: RankTaken) -> Measured:
         loader_cpu_share=loader.cpu_share,
         workers=facts.workers,
         main_cpu_share=min(1.0, max(0.0, main_s / main_of_s)) if main_of_s > 0 else None,
+        on_cpu=facts.device == "cpu",
+        usable_cpus=usable_cpus,
         tried=tried,
     )
 

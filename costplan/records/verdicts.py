@@ -71,6 +71,10 @@ class Measured(Record):
     workers: Annotated[Whole, Field(ge=0)] | None = None
     main_cpu_share: Share | None = None
     """Of the time in which the main thread computes rather than waits."""
+    on_cpu: Truth | None = None
+    """The device is the CPU: the step computes on the processors that its loader works on."""
+    usable_cpus: Count | None = None
+    """Of the box, for one of its ranks."""
 
     busy_share: Share | None = None
     """Of the step in which the device works, streams counted once."""
