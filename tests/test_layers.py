@@ -72,7 +72,6 @@ LAYERS: list[set[str]] = [
         "box.interpreters",
         "box.measure",
         "installs",
-        "profiler.causes",
         "profiler.endings",
         "profiler.gains",
         "profiler.kernels",
@@ -85,7 +84,7 @@ LAYERS: list[set[str]] = [
         "usable",
     },
     {"profiler.builtin.training", "records.worth"},
-    {"profiler.ondevice", "profiler.taken", "profiler.telling"},
+    {"profiler.causes", "profiler.ondevice", "profiler.taken", "profiler.telling"},
     {
         "profiler.builtin.boxes",
         "profiler.builtin.images",

@@ -178,6 +178,7 @@ def test_busy_share_and_growth_that_contradict_each_other_leave_low_confidence()
 # --- causes ---------------------------------------------------------------------------------------
 
 LOADER = {"replay_s": 0.5, "wait_s": 0.5}
+COMPETING = {"replay_s": 0.5, "on_cpu": True, "workers": 1}
 HOST = {"replay_s": 1.0, "wait_s": 0.0, "busy_share": 0.2}
 GPU = {"replay_s": 1.0, "wait_s": 0.0, "busy_share": 0.95}
 
@@ -192,6 +193,10 @@ GPU = {"replay_s": 1.0, "wait_s": 0.0, "busy_share": 0.95}
         ({**LOADER, "loader_cold_s": 1.1, "loader_warm_s": 1.0}, None),
         ({**LOADER, "workers": 4, "ready_batches": 1}, "collate or pinning in the main process"),
         ({**LOADER, "workers": 0, "ready_batches": 1}, None),
+        # 0.24 and 0.25 of 0.5 are waited for
+        ({**COMPETING, "wait_s": 0.24, "ready_batches": 1}, "CPU capacity"),
+        ({**COMPETING, "wait_s": 0.25}, None),
+        ({**COMPETING, "wait_s": 0.24, "on_cpu": False}, None),
         ({**LOADER, "loader_s": 1.0, "loader_more_workers_s": 0.9}, "workers"),
         ({**LOADER, "loader_s": 1.0, "loader_more_workers_s": 0.95}, None),
         ({**LOADER, "loader_cpu_share": 0.95}, "CPU capacity"),

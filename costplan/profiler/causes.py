@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from costplan.profiler.gains import competes
 from costplan.profiler.limits import (
     BLOCKED_SHARE,
     COLD_RATIO,
@@ -54,6 +55,13 @@ def from_disk(measured: Measured) -> bool:
 
 def _storage(measured: Measured, step_s: float) -> bool:
     return from_disk(measured)
+
+
+def _competes(measured: Measured, step_s: float) -> bool:
+    # More than half of what a perfect loader saves is not waited for.
+    if measured.replay_s is None or measured.wait_s is None or not competes(measured):
+        return False
+    return measured.wait_s < 0.5 * (step_s - measured.replay_s)
 
 
 def _collate(measured: Measured, step_s: float) -> bool:
@@ -113,6 +121,7 @@ def _kernels(measured: Measured, step_s: float) -> bool:
 _LOADER: Final[tuple[Rule, ...]] = (
     ("host-to-device copy", _copies),
     ("storage", _storage),
+    ("CPU capacity", _competes),
     ("collate or pinning in the main process", _collate),
     ("workers", _workers),
     ("CPU capacity", _cpus),
