@@ -95,8 +95,10 @@ def profiled(job: Job, scratch: Path, environment: Path) -> tuple[dict[str, Any]
     command += ["--", *place.words(job.command, job.again or job.long)]
     log = folder / "profile.log"
     code = place.code_within(LIMIT_S, command, folder, variables, log)
-    found = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else {}
-    answer.unlink(missing_ok=True)
+    found = {}
+    if answer.exists():
+        found = json.loads(answer.read_text(encoding="utf-8"))
+        answer.replace(folder / "profile.json")
     said = log.read_text(encoding="utf-8", errors="replace")
     wrong = [f"costplan exits with {code}"] if code else []
     if code or any(word in said for word in BAD_WORDS):
