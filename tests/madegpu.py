@@ -42,6 +42,8 @@ class Made:
     copy_s = 0.0
     """Of a batch to the device; from pageable memory, so that the host waits for it."""
     moves, syncs, pins, reads = True, False, False, False
+    loads = True
+    """Whether it has a loader of torch's."""
     fixed_bytes, grows_bytes = 2 * fakecuda.GB, 2 * fakecuda.GB
     """On the device: of the model, and of a batch."""
 
@@ -134,6 +136,9 @@ def _trained(made: Made, leads: Any, cuda: fakecuda.Cuda, clock: fakecuda.Clock)
         clock.now_s += made.loader_s
         return type(iterator).__next__(iterator)
 
+    while not made.loads:
+        made.step([torch.zeros(BATCH, 4), torch.zeros(BATCH)], cuda, clock)
+        leads.stepped(optimizer)
     for _ in range(MOST_EPOCHS):
         iterator = iter(loader)
         iterator._costplan_loader = loader

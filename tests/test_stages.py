@@ -9,6 +9,7 @@ import pytest
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch")
 
+import madegpu  # noqa: E402
 from madegpu import Made, led, names  # noqa: E402
 
 from costplan.profiler import answering, taken, tracing  # noqa: E402
@@ -72,6 +73,28 @@ def test_the_copy_is_no_wait_where_the_batch_can_lie_on_the_device(
     rank = led(Made(copy_s=0.020, device_s=0.005), tmp_path, monkeypatch)
     (watched,) = [each for each in rank.phases if each.name == "syncs"]
     assert set(watched.blocked_s) == {0.0}
+
+
+def test_no_call_is_wrapped_while_the_clock_counts_but_where_waits_are(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    real_add, real_settle = madegpu.bursts.Phase.add, madegpu.gauges.Gauges._settling
+    counted, settling = set(), set()
+
+    def add(phase: Any, *given: Any) -> None:
+        counted.add((phase.name, torch.Tensor.to.__name__))
+        real_add(phase, *given)
+
+    def settle(gauge: Any) -> None:
+        settling.add((gauge.name, torch.Tensor.to.__name__))
+        real_settle(gauge)
+
+    monkeypatch.setattr(madegpu.bursts.Phase, "add", add)
+    monkeypatch.setattr(madegpu.gauges.Gauges, "_settling", settle)
+    rank = led(Made(), tmp_path, monkeypatch)
+    # `to` is the made-up device's own, `call` counts waits, `move` sees where a batch goes
+    assert counted == {(name, "call" if name == "syncs" else "to") for name in names(rank)}
+    assert ("replay", "move") in settling
 
 
 @pytest.mark.parametrize(
@@ -174,6 +197,39 @@ def test_a_program_that_takes_no_half_batch_is_not_offered_it_for_ever(
     assert len(halves) <= 3
     assert all(each.means_s == () for each in halves)
     assert taken.measured(rank).half_s is None
+
+
+@pytest.mark.parametrize(
+    ("on_gpu", "kernels", "kinds"),
+    [
+        (True, True, ["real", "syncs", "kernels"]), (True, False, ["real", "syncs"]),
+        (False, True, ["real"]),
+    ],
+)  # fmt: skip
+def test_a_program_that_cannot_be_fed_is_watched_all_the_same(
+    on_gpu: bool, kernels: bool, kinds: list[str], tmp_path: Path, monkeypatch: Any
+) -> None:
+    made = Made(loads=False, syncs=True, device_s=0.002, host_s=0.010)
+    rank = led(made, tmp_path, monkeypatch, on_gpu=on_gpu, kernels=kernels)
+    assert names(rank) == kinds
+    assert told(rank).blocked_s == (pytest.approx(0.002) if on_gpu else None)
+
+
+def test_a_program_that_trains_on_is_neither_watched_nor_traced(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    made = Made()
+    real_step = made.step
+
+    def step(batch: list[Any], cuda: Any, clock: Any) -> bool:
+        if clock.now_s > 200:
+            raise RuntimeError("the end of the program")
+        return real_step(batch, cuda, clock)
+
+    monkeypatch.setattr(made, "step", step)
+    rank = led(made, tmp_path, monkeypatch, keep_going=True, kernels=True)
+    assert names(rank) == ["real"]
+    assert rank.facts.finished
 
 
 @pytest.mark.parametrize("made", [Made(), Made(moves=False), Fixed()])
