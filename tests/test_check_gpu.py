@@ -67,7 +67,9 @@ def body(verdict: str, step_s: float, **more: Any) -> dict[str, Any]:
     """Return a profile as `--format json` prints it, as far as the cases read it."""
     return {
         "verdict": verdict, "cause": None, "step_s": {"expected": step_s}, "what_if": [],
-        "notices": [], "peak_memory_gb": None, "program_exit_code": 0,
+        "notices": [], "peak_memory_gb": None, "program_exit_code": 0, "blocked_s": 0.010,
+        "trace": {"busy_share": 0.8, "step_s": 0.025, "launches_per_step": 3011.0,
+                  "kernel_classes": [{"name": "other"}]},
         "details": {"evidence": [{"name": "busy", "value": "99 %"}]}, **more,
     }  # fmt: skip
 
@@ -76,19 +78,37 @@ FREE = [{"change": "a loader that costs nothing", "step_s": 0.002}]
 ROOM = ["no double batch could be made: it would need 90.0 GB"]
 CLIFF = ["twice the batch does not fit: out of memory"]
 SYNCS = "synchronising calls"
+COPY = "host-to-device copy"
+THERE = [{"change": "a batch that is on the device already", "step_s": 0.019}]
+BLIND = ["the tracer saw no work of the GPU (no kernels)"]
+EMPTY = {"busy_share": None}
+SHORT = {"busy_share": 0.6, "step_s": 0.025, "launches_per_step": 9.0, "kernel_classes": []}
 
 
 @pytest.mark.parametrize(
     ("kind", "good", "bad"),
     [
         ("gpu", body("gpu", 0.0229), body("gpu", 0.0231)),  # 20 ms and 15 %
+        ("gpu", body("gpu", 0.02), body("gpu", 0.02, trace=SHORT)),
+        ("gpu", body("gpu", 0.02, trace=None, notices=BLIND), body("gpu", 0.02, trace=None)),
+        ("gpu", body("gpu", 0.02, trace=None, notices=["no trace was made: denied"]),
+         body("gpu", 0.02, trace=None, notices=["left out for lack of time: a trace"])),
+        ("launch", body("host", 0.01, cause="launches"), body("host", 0.01)),
+        ("launch", body("host", 0.01, trace=EMPTY, notices=BLIND), body("host", 0.01, trace=EMPTY)),
         ("gpu", body("gpu", 0.0171), body("host", 0.0171)),
-        ("launch", body("host", 0.01), body("gpu", 0.01)),
-        ("sync", body("host", 0.021, cause=SYNCS), body("host", 0.021)),
-        ("sync", body("mixed", 0.021, cause=SYNCS), body("gpu", 0.021, cause=SYNCS)),
+        ("launch", body("host", 0.01, cause="launches"), body("gpu", 0.01, cause="launches")),
+        ("sync", body("host", 0.025, cause=SYNCS), body("host", 0.025)),
+        ("sync", body("mixed", 0.025, cause=SYNCS), body("gpu", 0.025, cause=SYNCS)),
+        ("sync", body("host", 0.025, cause=SYNCS),
+         body("host", 0.025, cause=SYNCS, blocked_s=0.008)),
+        ("sync", body("host", 0.025, cause=SYNCS),
+         body("host", 0.025, cause=SYNCS, blocked_s=None)),
         ("loader", body("dataloader", 0.034, what_if=FREE), body("dataloader", 0.034)),
         ("loader", body("dataloader", 0.034, what_if=FREE), body("gpu", 0.034, what_if=FREE)),
-        ("copy", body("dataloader", 0.04, cause="host-to-device copy"), body("dataloader", 0.04)),
+        ("copy", body("dataloader", 0.04, cause=COPY, what_if=THERE),
+         body("dataloader", 0.04, what_if=THERE)),
+        ("copy", body("dataloader", 0.04, cause=COPY, what_if=THERE),
+         body("dataloader", 0.04, cause=COPY)),
         ("room", body("gpu", 0.02, notices=ROOM), body("gpu", 0.02)),
         ("room", body("gpu", 0.02, notices=ROOM),
          body("gpu", 0.02, notices=ROOM, program_exit_code=1)),
