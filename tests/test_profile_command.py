@@ -155,6 +155,42 @@ def test_what_a_script_does_after_the_training_does_not_run(tmp_path: Path) -> N
     assert not (tmp_path / "uploaded").exists()
 
 
+WATCHED = """
+import torch
+from torch.optim import optimizer
+from torch.utils.data import DataLoader
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+net = torch.nn.Linear(4, 1)
+adam = torch.optim.Adam(net.parameters())
+own = [_BaseDataLoaderIter.__next__.__qualname__, DataLoader._get_iterator.__qualname__]
+print("at first", own, len(optimizer._global_optimizer_post_hooks))
+for _ in range(1_000):
+    for batch in DataLoader(torch.ones(400, 4), batch_size=2):
+        net(batch).mean().backward()
+        adam.step()
+    if not optimizer._global_optimizer_post_hooks:
+        break
+own = [_BaseDataLoaderIter.__next__.__qualname__, DataLoader._get_iterator.__qualname__]
+print("at last", own, len(optimizer._global_optimizer_post_hooks))
+"""
+"""Trains until the optimizer has no hooks; says what lies on it and on the loader."""
+
+
+def test_a_program_that_keeps_going_loses_its_hooks(tmp_path: Path) -> None:
+    (tmp_path / "loop.py").write_text(WATCHED)
+    done = subprocess.run(
+        [sys.executable, "-m", "costplan", "profile", "--keep-going", "--budget", "1", "--",
+         sys.executable, "-W", "ignore", "loop.py"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said = [line for line in done.stderr.splitlines() if line.startswith("at ")]
+    hooked = "['on_loader.<locals>.next_batch', 'on_loader.<locals>.get_iterator']"
+    own = "['_BaseDataLoaderIter.__next__', 'DataLoader._get_iterator']"
+    assert said == [f"at first {hooked} 1", f"at last {own} 0"]
+
+
 def test_a_program_that_crashes_by_itself_is_told_as_such(tmp_path: Path) -> None:
     done = profile(tmp_path, "crash")
     assert done.code == 3

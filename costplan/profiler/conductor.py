@@ -53,6 +53,8 @@ class Conductor:
         self.epochs = Epochs()
         self.called_s: float | None = None
         self.wait_s = 0.0
+        self.is_done = False
+        """Whether the program trains on, and nothing more of it will be measured."""
         self.between = "start"
         """What fell into the present step beside training; nothing, mostly."""
 
@@ -103,6 +105,7 @@ class Conductor:
             called_s = self.visits.boundary(called_s, iterator)
         if self.visits.is_over:
             if self.settings["keep_going"]:
+                self.is_done = True
                 return real_next(iterator)  # measured, and not disturbed any more
             self.end()
         ready = sweep.ready(iterator)

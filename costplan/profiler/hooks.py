@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from costplan.profiler import guard
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 LOADER: Final = "torch.utils.data.dataloader"
 OPTIMIZER: Final = "torch.optim.optimizer"
+PLACED: Final[list[Callable[[], object]]] = []
+"""What takes the hooks off again."""
 
 
 def start() -> None:
@@ -89,24 +92,44 @@ def on_loader(module: Any, settings: dict[str, Any]) -> None:
         return made
 
     def next_batch(self: Any) -> Any:
-        from costplan.profiler import conductor
-
-        leads = conductor.of_process(settings)
+        leads = _of_process()(settings)
+        if leads is not None and leads.is_done:
+            drop()
+            leads = None
         return real_next(self) if leads is None else leads.next_batch(self, real_next)
+
+    def put_back() -> None:
+        if iterator.__next__ is next_batch:  # and not what somebody has put around it since
+            iterator.__next__ = real_next
+        if loader._get_iterator is get_iterator:
+            loader._get_iterator = real_get
 
     next_batch._costplan_real = real_next  # type: ignore[attr-defined]
     loader._get_iterator = get_iterator
     iterator.__next__ = next_batch
+    PLACED.append(put_back)
 
 
 def on_optimizer(module: Any, settings: dict[str, Any]) -> None:
     """Tell the conductor of each optimizer step."""
 
     def stepped(optimizer: object, *_: object) -> None:
-        from costplan.profiler import conductor
-
-        leads = conductor.of_process(settings)
+        leads = _of_process()(settings)
         if leads is not None:
             leads.stepped(optimizer)
 
-    module.register_optimizer_step_post_hook(stepped)
+    PLACED.append(module.register_optimizer_step_post_hook(stepped).remove)
+
+
+@cache
+def _of_process() -> Callable[[dict[str, Any]], Any]:
+    """Return what knows the conductor of a process; it needs torch, which is whole by a batch."""
+    from costplan.profiler import conductor
+
+    return conductor.of_process
+
+
+def drop() -> None:
+    """Take the hooks off a program that trains on."""
+    while PLACED:
+        PLACED.pop()()
