@@ -206,7 +206,7 @@ class Conductor:
 
     def end(self) -> None:
         """End the program, and the workers of its loaders."""
-        self.notes.facts |= holding.hold()
+        self.notes.facts |= holding.hold(self.settings.get("started_by"))
         self.finish()
         self.feeds.end_workers()
         ending.end(self.ranks.world)

@@ -19,25 +19,36 @@ PARENT, EXIT_CODE = 1, 49
 """Places in `/proc/PID/stat` behind the name and its bracket: proc(5), fields 4 and 52."""
 
 
-def hold() -> dict[str, Any]:
+def hold(started_by: int | None) -> dict[str, Any]:
     """Stop what started this process and is no Python; return its names, and whom it waits for.
 
     A launcher written in Python (torchrun, accelerate) must go on, to end well itself.
+
+    Args:
+        started_by: The process that started the whole command; nothing is held where it is not
+            among those that this one comes from, and never that one or any above it.
     """
     found: list[str] = []
     waited_for: int | None = None
-    child, session = os.getpid(), os.getsid(0)
     with contextlib.suppress(OSError, ValueError, IndexError):
-        while child != session:
-            pid = int(_stat(child)[PARENT])
-            if os.getsid(pid) != session:
-                break
+        child = os.getpid()
+        for pid in between(child, started_by):
             if not is_python(pid):
                 os.kill(pid, signal.SIGSTOP)
                 found.append((PROC / str(pid) / "comm").read_text().strip())
                 waited_for = waited_for or child
             child = pid
     return {"held": found, "waited_for": waited_for}
+
+
+def between(pid: int, started_by: int | None) -> list[int]:
+    """Return the processes that lie between one and another that it comes from, nearest first."""
+    found: list[int] = []
+    while (pid := int(_stat(pid)[PARENT])) != started_by:
+        if pid <= 1:
+            return []
+        found.append(pid)
+    return found
 
 
 def is_python(pid: int) -> bool:

@@ -77,6 +77,7 @@ def run(
     with tempfile.TemporaryDirectory(prefix=".costplan-profile-", dir=_place()) as folder:
         settings = {
             "folder": folder, "budget_s": budget_s, "began_s": began_s, "started_s": time.time(),
+            "started_by": os.getpid(),
             "allow_writes": allow_writes or keep_going, "keep_going": keep_going,
             "kernels": kernels,
         }  # fmt: skip
