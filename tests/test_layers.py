@@ -38,6 +38,7 @@ LAYERS: list[set[str]] = [
         "profiler.limits",
         "profiler.missing",
         "profiler.natives",
+        "profiler.outside",
         "profiler.placed",
         "profiler.series",
         "profiler.stages",
@@ -83,8 +84,8 @@ LAYERS: list[set[str]] = [
         "torchlines",
         "usable",
     },
-    {"profiler.builtin.training", "records.worth"},
-    {"profiler.causes", "profiler.ondevice", "profiler.taken", "profiler.telling"},
+    {"profiler.builtin.training", "profiler.causes", "records.worth"},
+    {"profiler.ondevice", "profiler.taken", "profiler.telling"},
     {
         "profiler.builtin.boxes",
         "profiler.builtin.images",

@@ -12,7 +12,7 @@ from costplan.profiler.filecosts import storage_notices, storage_of, with_memory
 from costplan.profiler.gpuside import NOTHING, Seen, gpu_of, notices, with_evidence, with_gpu_side
 from costplan.profiler.parts import box_of, shares
 from costplan.profiler.rules import judge
-from costplan.profiler.taken import drift, loaders, measured, skew, slowest, taken
+from costplan.profiler.taken import drift, is_outside, loaders, measured, skew, slowest, taken
 from costplan.profiler.whatif import what_if, within
 from costplan.records.profiles import Burst, Profile, Range
 from costplan.usable import usable_cores
@@ -114,7 +114,8 @@ def profile_of(
             Burst(
                 name=phase.name,
                 steps_s=phase.steps_s,
-                waits_s=phase.waits_s,
+                waits_s=phase.waits_s if facts.loader_seen else (),
+                outside_s=phase.waits_s if is_outside(facts) else (),
                 leads_s=phase.leads_s,
                 blocked_s=phase.blocked_s,
                 peak_memory_gb=_gb(phase.peak_memory_bytes),
@@ -166,10 +167,12 @@ def _gb(size_bytes: int | None) -> float | None:
 
 def _of_loader(facts: RankFacts, epoch: Epoch | None) -> list[str]:
     """Return what is not known for want of a loader, its length or its end."""
+    why = facts.why_no_forward
     if not facts.loader_seen:
         return [
             "no torch DataLoader was seen: a step is from one optimizer step to the next, and what "
-            "the program's own way of loading costs cannot be told by replaying its batches"
+            "the program's own way of loading costs cannot be told by replaying its batches",
+            *([] if why is None else [f"the forward pass counts as outside: {why}"]),
         ]
     if epoch is None:
         return ["the loader does not tell how many batches an epoch has: its time is unknown"]

@@ -13,7 +13,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Any, Final
 
-from costplan.profiler import device, ending, holding, series, sweep
+from costplan.profiler import device, ending, holding, outside, series, sweep
 from costplan.profiler.feeding import OWN, Feeds
 from costplan.profiler.finding import Epochs, Finder, Key
 from costplan.profiler.following import Ranks
@@ -47,7 +47,7 @@ class Conductor:
         self.settings = settings
         self.ranks = Ranks(settings["folder"])
         self.notes = Notes(settings["folder"], self.ranks)
-        self.finder = Finder()
+        self.finder, self.outside = Finder(), outside.Outside()
         self.feeds = Feeds()
         self.visits = Visits(settings, self.ranks, self.notes, self.feeds, self.finder)
         self.epochs = Epochs()
@@ -131,6 +131,7 @@ class Conductor:
         loader = getattr(iterator, "_costplan_loader", iterator)
         if self.notes.facts.get("loader_seen") is False:
             # What stepped before its loader came was no training: a trial of the optimizer, say.
+            self.outside.off()
             self.visits.forget()
             self.visits.first_s, self.called_s = now_s, None
         if self.visits.plan is None:
@@ -198,6 +199,7 @@ class Conductor:
         if self.visits.plan is None:
             self.notes.facts["loader_seen"] = False
             self._plan(WATCHED, series.LEAST_WARMUP)
+        self.wait_s = self.outside.rest_s(now_s, self.called_s, is_over=self.visits.is_over)
         self._count(now_s)
         now_s = self.visits.boundary(now_s, None)
         self.called_s, self.between = now_s, ""
@@ -224,5 +226,5 @@ class Conductor:
         else:  # a device that failed, or waits for another rank, is not asked
             self.visits.drop()
         self.visits.phase = None
-        self.notes.facts |= self.feeds.sizes(self.finder)
+        self.notes.facts |= self.feeds.sizes(self.finder) | self.outside.told()
         self.notes.write()

@@ -27,6 +27,20 @@ def loader_gain(measured: Measured) -> Gain | None:
     return None if bound is None else Gain(of="dataloader", share=bound, basis="at most")
 
 
+def own_loading_gain(measured: Measured) -> Gain | None:
+    """Return the most that a better way of loading saves in a program without torch's loader.
+
+    None where there is one, or nobody saw what lies outside. Other work lies there too: this is no
+    part of the step, and nothing follows for the rest of it.
+    """
+    if measured.loader_seen is not False or measured.outside_s is None or not measured.step_s:
+        return None
+    share = min(measured.outside_s / measured.step_s, 1.0)
+    # The work of the device stays, whatever loads.
+    return Gain(of="dataloader", share=min(share, 1 - (measured.busy_share or 0.0)),
+                basis="at most")  # fmt: skip
+
+
 def loader_bound(measured: Measured, step_s: float) -> float | None:
     """Return the most that a fix of the loader can save, where something bounds it."""
     bounds = [measured.idle_in_loader_share]

@@ -25,6 +25,7 @@ from costplan.profiler.gains import (
     faster_gpu_gain,
     host_gain,
     loader_gain,
+    own_loading_gain,
     tried_share,
 )
 from costplan.profiler.leads import queue
@@ -43,7 +44,7 @@ from costplan.profiler.limits import (
     SMALLEST_SHARE,
     WAIT_SHARE,
 )
-from costplan.profiler.telling import advised, evidence, not_advised, unknown
+from costplan.profiler.telling import advised, evidence, not_advised, own_loading, unknown
 from costplan.records.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def judge(measured: Measured, *, few_steps_ok: bool = False) -> Verdict:
         exponent(measured),
     )
     found = refusal(measured, few_steps_ok=few_steps_ok) or decided(case)
-    gains = (loader, case.host, case.talk, faster_gpu_gain(measured))
+    gains = (loader or own_loading_gain(measured), case.host, case.talk, faster_gpu_gain(measured))
     known = tuple(each for each in gains if each is not None)
     return Verdict(
         word=found.word,
@@ -232,6 +233,9 @@ def device(case: Case) -> Decided:
 
 def loader_excluded(case: Case) -> bool:
     """Return whether the loader is known not to be it: little to save, or none in use."""
+    own = own_loading_gain(case.measured)
+    if case.loader is None and own is not None:
+        return own.share < LOADER_SHARE
     return case.loader is not None or case.measured.loader_seen is False
 
 
@@ -278,6 +282,9 @@ def growth(measured: Measured, grows: float) -> tuple[float, float]:
 def undecided(case: Case) -> Decided:
     """Return what could be told apart by what is missing."""
     measured = case.measured
+    own = own_loading_gain(measured)
+    if case.loader is None and own is not None:
+        return Decided("inconclusive", own_loading(own.share))
     bound = measured.busy_share if measured.busy_share is not None else measured.util_share
     if case.loader is None and bound is not None and bound < GPU_SHARE - NEAR_SHARE:
         return Decided("inconclusive", "dataloader or host: the wait for batches is not known")

@@ -124,6 +124,7 @@ def measured(rank: RankTaken, *, usable_cpus: float | None = None) -> Measured:
         step_error_share=None if real is None else min(real.half_share, 1e6),
         wait_s=fmean(found.waits_s) if found.waits_s and facts.loader_seen else None,
         loader_seen=facts.loader_seen,
+        outside_s=fmean(found.waits_s) if found.waits_s and is_outside(facts) else None,
         replay_s=None if base is None else base.value,
         replay_error_share=error_share(base, real),
         replay_host_s=None if resident is None or replay is None else replay.value,
@@ -143,6 +144,11 @@ def measured(rank: RankTaken, *, usable_cpus: float | None = None) -> Measured:
         usable_cpus=usable_cpus,
         tried=tried,
     )
+
+
+def is_outside(facts: RankFacts) -> bool:
+    """Return whether a wait is no wait for a loader, but all that may be one."""
+    return facts.outside_seen and not facts.loader_seen
 
 
 def more_workers(count: int, now: int) -> str:
@@ -206,7 +212,7 @@ def slowest(ranks: Sequence[RankTaken]) -> RankTaken:
 
 def waiting_s(rank: RankTaken) -> float:
     """Return how long a rank waits for a batch on the mean."""
-    waits_s = taken(rank).waits_s
+    waits_s = taken(rank).waits_s if rank.facts.loader_seen else ()
     return fmean(waits_s) if waits_s else 0.0
 
 

@@ -59,6 +59,11 @@ def loader_evidence(measured: Measured) -> Iterable[Finding]:
             share = max(part_s / step_s, 0.0)
             says: Word = "dataloader" if share >= SMALLEST_SHARE else "inconclusive"
             yield Finding(name=name, value=f"{share:.0%} of the step", says=says)
+    if measured.outside_s is not None:
+        share = min(measured.outside_s / step_s, 1.0)
+        says = "dataloader" if share >= LOADER_SHARE else "inconclusive"
+        yield Finding(name="outside", value=f"{share:.0%} of the step: own loading is no more",
+                      says=says)  # fmt: skip
     cold_s, warm_s, disk = (
         measured.loader_cold_s, measured.loader_warm_s, measured.loader_disk_share
     )  # fmt: skip
@@ -67,6 +72,13 @@ def loader_evidence(measured: Measured) -> Iterable[Finding]:
         found = "" if disk is None else f"; {disk:.0%} came from the disk as the bursts had them"
         says = "dataloader" if from_disk(measured) else "inconclusive"
         yield Finding(name="files", value=read + found, says=says)
+
+
+def own_loading(share: float) -> str:
+    """Return what is known where a program's own loading is bounded and nothing else measured."""
+    if share < LOADER_SHARE:
+        return f"not the loader, which takes at most {share:.0%} of the step: host or gpu"
+    return f"dataloader or host: own loading and the like take {share:.0%} of the step together"
 
 
 def advised(
@@ -129,8 +141,14 @@ def not_advised(measured: Measured) -> tuple[str, ...]:
 def unknown(measured: Measured, word: Word) -> tuple[str, ...]:
     """Return what cannot be known from what was measured."""
     found = []
-    if measured.loader_seen is False:
+    if measured.loader_seen is False and measured.outside_s is None:
         found.append("time in a loader other than torch's DataLoader counts as the host's")
+    if (measured.outside_s or 0.0) >= LOADER_SHARE * (measured.step_s or 0.0) > 0:
+        found.append(
+            "what of the time outside forward, backward and optimizer is loading, and what zeroing "
+            "gradients, logging or waits for the device: fetch one batch before the loop and train "
+            "on it again and again; the step becomes shorter by what loading costs"
+        )
     if measured.traced and word in ("host", "mixed"):
         found.append("a tracer was on: it slows the host down, so the device idles less without it")
     if measured.replay_s is None:

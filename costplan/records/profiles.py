@@ -32,6 +32,8 @@ class Burst(Record):
     name: str
     steps_s: tuple[Seconds, ...]
     waits_s: tuple[Seconds, ...] = ()
+    outside_s: tuple[Seconds, ...] = ()
+    """Without a loader of torch's: of each step, outside forward, backward and optimizer."""
     leads_s: tuple[Number, ...] = ()
     blocked_s: tuple[Seconds, ...] = ()
     peak_memory_gb: Number | None = None

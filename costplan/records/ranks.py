@@ -64,6 +64,10 @@ class RankFacts(Record):
     """None where nobody came to it."""
     loader_seen: Truth = True
     """False where the program trains without a loader of torch's."""
+    outside_seen: Truth = False
+    """Without such a loader: a wait is what lies outside forward, backward and optimizer."""
+    why_no_forward: str | None = None
+    """Why the forward pass counts as outside."""
     refused: dict[str, str] = Field(default_factory=dict)
     """Bursts that could not be made, and why."""
     dropped: dict[str, float] = Field(default_factory=dict)

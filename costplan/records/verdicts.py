@@ -46,6 +46,9 @@ class Measured(Record):
     """In the loader's next batch."""
     loader_seen: Truth | None = None
     """False where the program was seen to use no torch DataLoader."""
+    outside_s: Seconds | None = None
+    """Without such a loader: outside of forward and backward pass and optimizer. Its own way of
+    loading takes no more, and may take nothing of it."""
     replay_s: Taken | None = None
     """The step with a batch that lies on the device already."""
     replay_error_share: Count | None = None
