@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import random
@@ -223,3 +224,58 @@ def test_batches_are_chosen_from_all_over_the_epoch_and_always_the_same() -> Non
     # of 1,000 batches in order, not the first 32
     assert max(batch[0] for batch in chosen) > 2_000
     assert all(batch == list(range(batch[0], batch[0] + 4)) for batch in chosen)
+
+
+# --- under the command ----------------------------------------------------------------------------
+
+LOOP = """\
+import os
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Files(Dataset):
+    paths = sorted(each.path for each in os.scandir("files"))
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        with open(self.paths[index], "rb") as file:
+            return torch.frombuffer(bytearray(file.read()), dtype=torch.uint8)[:64].float() / 255
+
+
+torch.set_num_threads(1)
+net = torch.nn.Linear(64, 10)
+optimizer = torch.optim.SGD(net.parameters(), 1e-3)
+while True:
+    for batch in DataLoader(Files(), batch_size=4, shuffle=True):
+        net(batch).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+
+
+@pytest.mark.slow
+def test_the_profile_of_a_loop_that_reads_files_tells_both(disk: Path) -> None:
+    (disk / "files").mkdir()
+    files(disk / "files", count=64)
+    (disk / "loop.py").write_text(LOOP)
+    done = subprocess.run(
+        [sys.executable, "-m", "costplan", "profile", "--budget", "8", "--format", "json", "--",
+         sys.executable, "-W", "ignore", "loop.py"],
+        cwd=disk, capture_output=True, text=True, timeout=120, check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    body = json.loads(done.stdout)
+    storage = body["storage"]
+    assert (storage["why_unknown"], storage["batches"], storage["fits"]) == (None, 16, True)
+    # 64 files of 64 KiB, all of them read many times by then
+    assert storage["dataset_gb"] == pytest.approx(64 * 64 * KIB / 1e9)
+    assert storage["disk_share"] == 0.0
+    assert body["program_exit_code"] == 0
+    assert sorted(each.name for each in (disk / "files").iterdir()) == sorted(
+        f"{number}.bin" for number in range(64)
+    )

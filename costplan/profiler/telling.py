@@ -145,9 +145,9 @@ def unknown(measured: Measured, word: Word) -> tuple[str, ...]:
         found.append("time in a loader other than torch's DataLoader counts as the host's")
     if (measured.outside_s or 0.0) >= LOADER_SHARE * (measured.step_s or 0.0) > 0:
         found.append(
-            "what of the time outside forward, backward and optimizer is loading, and what zeroing "
-            "gradients, logging or waits for the device: fetch one batch before the loop and train "
-            "on it again and again; the step becomes shorter by what loading costs"
+            "what of the time outside forward, backward and optimizer is loading, and what the "
+            "loss, zeroing gradients, logging or waits for the device: fetch one batch before the "
+            "loop and train on it again and again; the step becomes shorter by what loading costs"
         )
     if measured.traced and word in ("host", "mixed"):
         found.append("a tracer was on: it slows the host down, so the device idles less without it")
