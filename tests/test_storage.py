@@ -38,7 +38,7 @@ def test_means_and_the_share_from_the_disk() -> None:
         ({"cold_bytes": 6 * MB}, None),  # a fifth, as where the file system packs
         ({"cold_bytes": 5 * MB}, "the files were not read from a disk"),
         ({"warm_bytes": 3 * MB}, None),
-        ({"warm_bytes": 4 * MB}, "the memory is too small"),
+        ({"warm_bytes": 4 * MB}, "the files came from the disk again"),
         ({"cold_s": [0.1, 0.1], "warm_s": [0.1, 0.1]}, "2 batches were read in the time, 3 are"),
         ({"opened_again": 0}, "the data set keeps the samples"),
         ({"large": 1}, "files too large"),

@@ -55,7 +55,7 @@ def why_unknown(files: FilesRead) -> str | None:
     if files.cold_bytes < DROPPED_SHARE * files.size_bytes:
         return "the files were not read from a disk, or it does not tell, or they are read in part"
     if files.warm_bytes > KEPT_SHARE * files.cold_bytes:
-        return "the memory is too small to keep even the files of one batch"
+        return "the files came from the disk again right after they were read: nothing keeps them"
     return None
 
 
