@@ -8,6 +8,18 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
 
+def test_a_visit_that_watches_is_fed_as_the_step_that_it_is_held_against(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from costplan.profiler.feeding import Feeder, Feeds
+
+    monkeypatch.setattr(Feeder, "give", lambda feeder, kind: kind)
+    feeds = Feeds()
+    names = ("replay", "syncs", "kernels", "half", "resident", "syncs", "kernels", "half")
+    given = [feeds.of_loader(("train",), name, None, None) for name in names]
+    assert given == ["replay"] * 3 + ["half"] + ["resident"] * 3 + ["half"]
+
+
 def test_the_end_of_the_program_ends_the_workers_of_all_loaders() -> None:
     from torch.utils.data import DataLoader, TensorDataset
 

@@ -188,6 +188,44 @@ def test_a_burst_that_ends_the_program_leaves_what_was_measured_before(
     )
 
 
+class Checked(Made):
+    """A loop that looks where its batch lies."""
+
+    def step(self, batch: list[Any], cuda: Any, clock: Any) -> bool:
+        if batch[0].device.type != "cpu":
+            raise RuntimeError("expected a batch of the CPU")
+        return super().step(batch, cuda, clock)
+
+
+class Full(Made):
+    """A loop whose device has no memory for twice the batch, which no peak tells."""
+
+    def step(self, batch: list[Any], cuda: Any, clock: Any) -> bool:
+        if len(batch[0]) > 8:
+            raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+        return super().step(batch, cuda, clock)
+
+
+@pytest.mark.parametrize(
+    ("made", "kinds", "said"),
+    [
+        (Checked(), ["real", "replay"], "the program fails with a batch that lies on the device "
+         "already: RuntimeError: expected a batch of the CPU"),
+        (Full(), ["real", "replay", "resident", "syncs", "half"],
+         "twice the batch does not fit: out of memory"),
+    ],
+)  # fmt: skip
+def test_each_burst_that_ends_the_program_is_named(
+    made: Made, kinds: list[str], said: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    rank = led(made, tmp_path, monkeypatch)
+    assert names(rank) == kinds
+    profile = answering.profile_of([rank], code=1, spent_s=60.0)
+    assert (profile.notices[0], profile.program_exit_code) == (said, None)
+    assert profile.verdict.word == "gpu"
+    assert profile.box.gpu_count == 1
+
+
 def test_a_program_that_takes_no_half_batch_is_not_offered_it_for_ever(
     tmp_path: Path, monkeypatch: Any
 ) -> None:

@@ -134,8 +134,9 @@ class Feeds:
             feeder.keep(batch)
             return batch
         kind = WHOLE.get(name, name)
-        # What holds the host shall be held against a step without the copy, once that is known.
-        if name == "syncs" and "resident" in self.fed:
+        # What holds the host, and what the device does, is held against a step without the copy
+        # once that is known.
+        if name in WHOLE and "resident" in self.fed:
             kind = "resident"
         batch = feeder.give(kind)
         self.fed.add(kind)
@@ -163,11 +164,11 @@ class Feeds:
         return next(filter(None, (feeder.can(kind) for feeder in self.feeders.values())), "")
 
     def watch(self) -> None:
-        """See what the program moves to a device, until `placed.off`; once that is known, no more.
+        """See what the program moves to a device, until `placed.off`; not once it is given there.
 
         A step that is timed runs as the program wrote it.
         """
-        if device.in_use() and not self.placed.places:
+        if device.in_use() and "resident" not in self.fed:
             self.placed.on()
 
     def take_other(self, tried: list[dict[str, Any]], now: int) -> bool:
