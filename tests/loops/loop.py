@@ -54,6 +54,7 @@ def asked(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--batch-form", choices=forms, default="list")
     parser.add_argument("--data", choices=["map", "iterable", "lengths"], default="map")
     parser.add_argument("--epochs", choices=["long", "short", "validation"], default="long")
+    parser.add_argument("--batches", type=int, help="of an epoch")
     parser.add_argument("--precision", choices=["full", "bf16", "scaler"], default="full")
     parser.add_argument("--accumulate", action="store_true")
     parser.add_argument("--gan", action="store_true")

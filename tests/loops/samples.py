@@ -106,7 +106,7 @@ class Collate:
 
 def epoch_of(args: Any) -> int:
     """Return the batches of an epoch."""
-    return SHORT_EPOCH if args.epochs == "short" else LONG_EPOCH
+    return args.batches or (SHORT_EPOCH if args.epochs == "short" else LONG_EPOCH)
 
 
 def training_loader(args: Any, costs: Costs) -> Any:
