@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from costplan.profiler import guard
+from costplan.profiler.wrapping import is_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -115,7 +116,7 @@ def on_optimizer(module: Any, settings: dict[str, Any]) -> None:
 
     def stepped(optimizer: object, *_: object) -> None:
         leads = _of_process()(settings)
-        if leads is not None:
+        if leads is not None and not is_within(sys._getframe(1)):
             leads.stepped(optimizer)
 
     PLACED.append(module.register_optimizer_step_post_hook(stepped).remove)

@@ -14,7 +14,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from costplan.profiler import device
-from costplan.profiler.wrapping import Wrapped
+from costplan.profiler.wrapping import Wrapped, is_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,6 +159,8 @@ class Outside:
         return counted
 
     def _optimizes(self, optimizer: Any, *_: Any) -> None:
+        if is_within(sys._getframe(1)):
+            return
         if not self.is_known:
             self.trained |= {
                 id(each) for group in optimizer.param_groups for each in group["params"]
@@ -166,7 +168,8 @@ class Outside:
         self._optimizer = (self.clock(), self._spans)
 
     def _optimized_now(self, *_: Any) -> None:
-        self._optimized(self.clock())
+        if not is_within(sys._getframe(1)):
+            self._optimized(self.clock())
 
     def _optimized(self, now_s: float) -> None:
         """Count a step of an optimizer, but for one that loads, goes forward and back inside it."""

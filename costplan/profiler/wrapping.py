@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
 
 ABSENT: Final = object()
 """In place of what an owner has from its own bases only."""
@@ -40,3 +41,21 @@ class Wrapped:
                 delattr(owner, name)
             else:
                 setattr(owner, name, kept)
+
+
+def is_within(frame: FrameType) -> bool:
+    """Return whether a call of a method is part of another call of it on the same object.
+
+    An optimizer of a class that builds on another one steps twice for torch, once in the other. The
+    calls themselves are looked for, since one that fails would leave a count of them behind.
+
+    Args:
+        frame: Of torch's wrapper, which calls its own `self`.
+    """
+    code, own = frame.f_code, frame.f_locals.get("self")
+    above = frame.f_back
+    while above is not None:
+        if above.f_code is code and above.f_locals.get("self") is own:
+            return True
+        above = above.f_back
+    return False
