@@ -48,6 +48,7 @@ LAYERS: list[set[str]] = [
         "profiler.trackers",
         "wheels",
     },
+    {"profiler.pool"},
     {
         "profiler.builtin.pictures",
         "profiler.rounds",

@@ -168,7 +168,11 @@ class Conductor:
             raise StopIteration
         if self.visits.phase is None or self.finder.is_idle:
             return real_next(iterator)  # replayed batches never end, and an evaluation must
-        return self.feeds.of_loader(key, name, iterator, real_next)
+        length = self.notes.facts.get("batches_per_epoch")
+        counts = self.epochs.are_short or self.epochs.taken + 1 != length
+        return self.feeds.of_loader(
+            key, name, iterator, real_next, counts=counts, may_copy=self.visits.phase.settling
+        )
 
     def _begin(self, loader: Any) -> None:
         """Take in what is known of the loader, and the plan."""

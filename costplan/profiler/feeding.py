@@ -13,19 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from costplan.profiler import batches, device, sweep
 from costplan.profiler.placed import Placed
+from costplan.profiler.pool import Pool
 from costplan.profiler.series import LEAST_WARMUP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from costplan.profiler.finding import Finder, Key
-
-SAME: Final = 2
-"""Batches kept of a loader whose batches are all of one shape."""
-VARIED: Final = 16
-"""Where shapes differ from batch to batch, one or two would not stand for the rest."""
-MOST_BYTES: Final = 2_000_000_000
-"""Of kept batches, on the host."""
 
 OWN: Final = ("real", "workers")
 """Visits in which loaders give the batches."""
@@ -46,22 +40,28 @@ class Feeder:
             places: Where the program moves which tensors of a batch, as far as that was seen.
         """
         self.places = places
+        self.pool = Pool()
         self.cached: list[Any] = []
+        """Those of the pool that are given again."""
         self.made: dict[str, list[Made]] = {}
         self.given = 0
-        self._bytes = 0
-        self._shapes: set[tuple[object, ...]] = set()
+        self._is_old = False
+        """Whether the loader gave more batches since those were chosen."""
 
-    def keep(self, batch: Any) -> None:
-        """Keep a batch of the loader's own, as long as more of them tell more."""
-        most = VARIED if len(self._shapes) > 1 else SAME
-        if len(self.cached) >= most or self._bytes > MOST_BYTES:
+    def keep(self, batch: Any, *, may_copy: bool) -> None:
+        """Keep a batch of the loader's own, or take its size into account."""
+        self.pool.offer(batch, may_copy=may_copy)
+        self._is_old = True
+
+    def _choose(self) -> None:
+        """Choose what is given again, where the loader gave more batches since."""
+        if not self._is_old:
             return
-        held = list(batches.tensors(batch))
-        self._shapes.add(tuple(tuple(each.shape) for each in held))
-        self._bytes += sum(each.numel() * each.element_size() for each in held)
-        self.cached.append(batches.cloned(batch))
-        self.made.clear()
+        chosen = self.pool.chosen()
+        if list(map(id, chosen)) != list(map(id, self.cached)):
+            self.cached = chosen
+            self.made.clear()
+        self._is_old = False
 
     def can(self, name: str) -> str:
         """Return why batches of a kind cannot be made, or nothing where they can.
@@ -69,6 +69,7 @@ class Feeder:
         Args:
             name: `replay`, `resident`, `half` or `double`.
         """
+        self._choose()
         if not self.cached:
             return "the program has taken no batch"
         try:
@@ -81,6 +82,7 @@ class Feeder:
 
     def give(self, name: str) -> Any:
         """Return the next batch of a kind, fresh enough to be written into."""
+        self._choose()
         if name != "resident":  # what others run beside has the device's memory for itself
             self.made.pop("resident", None)
         made = self._make(name)
@@ -124,14 +126,27 @@ class Feeds:
         self.fed: set[str] = set()
         """Kinds that the program was given."""
 
-    def of_loader(self, key: Key, name: str, iterator: Any, real_next: Any) -> Any:
-        """Return a batch of a loader, of the kind that a visit wants."""
+    def of_loader(
+        self, key: Key, name: str, iterator: Any, real_next: Any, *, counts: bool = True,
+        may_copy: bool = True,
+    ) -> Any:  # fmt: skip
+        """Return a batch of a loader, of the kind that a visit wants.
+
+        Args:
+            key: Of the loader.
+            name: Of the visit.
+            iterator: That the program asks.
+            real_next: Gives its next batch.
+            counts: Whether steps as this one's are counted: what is given again stands for those.
+            may_copy: Whether this one is not counted, so that there is time for a copy.
+        """
         feeder = self.feeders.get(key)
         if feeder is None:
             feeder = self.feeders[key] = Feeder(self.placed.places)
         if name in OWN:
             batch = real_next(iterator)
-            feeder.keep(batch)
+            if counts:
+                feeder.keep(batch, may_copy=may_copy)
             return batch
         kind = WHOLE.get(name, name)
         # What holds the host, and what the device does, is held against a step without the copy
@@ -148,9 +163,9 @@ class Feeds:
         """Return the batches of an optimizer step, and samples and tokens of one once it came."""
         feeder = None if finder.main is None else self.feeders.get(finder.main)
         found: dict[str, int | None] = {"accumulation": finder.accumulation}
-        if feeder is not None and feeder.cached:
-            batch = feeder.cached[0]
-            found |= {"samples": batches.samples(batch), "tokens": batches.tokens(batch)}
+        if feeder is not None and feeder.pool.kept:
+            pool = feeder.pool
+            found |= {"samples": pool.mean(batches.samples), "tokens": pool.mean(batches.tokens)}
         return found
 
     def why_not(self, name: str) -> str:
