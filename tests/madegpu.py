@@ -80,7 +80,7 @@ def led(
         monkeypatch.setattr(cuda, "is_initialized", lambda: False)
     _clocked(clock, monkeypatch)
     _copying(made, cuda, clock, monkeypatch)
-    monkeypatch.setattr(visits.sweep, "sweep", lambda loader, longest_s: [])
+    monkeypatch.setattr(visits.coldfiles, "alone", lambda loader, longest_s: {})
     monkeypatch.setattr(ending, "_times", [0])
     leads = conductor.Conductor({
         "folder": str(folder), "budget_s": budget_s, "began_s": clock.now_s, "keep_going": False,

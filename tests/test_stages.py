@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -95,6 +96,21 @@ def test_no_call_is_wrapped_while_the_clock_counts_but_where_waits_are(
     # `to` is the made-up device's own, `call` counts waits, `move` sees where a batch goes
     assert counted == {(name, "call" if name == "syncs" else "to") for name in names(rank)}
     assert ("replay", "move") in settling
+
+
+def test_a_visit_settles_anew_where_the_program_was_held(tmp_path: Path, monkeypatch: Any) -> None:
+    settled: list[tuple[str, int]] = []
+    real_init = madegpu.bursts.Phase.__init__
+
+    def init(phase: Any, wanted: Any, settle: int, **more: Any) -> None:
+        settled.append((wanted.name, settle))
+        real_init(phase, wanted, settle, **more)
+
+    init.__kwdefaults__ = real_init.__kwdefaults__
+    monkeypatch.setattr(madegpu.bursts.Phase, "__init__", init)
+    led(Made(), tmp_path, monkeypatch)
+    again = [two for one, two in itertools.pairwise(settled) if one[0] == two[0]]
+    assert again == [("replay", 2)]  # the loader alone came between
 
 
 @pytest.mark.parametrize(

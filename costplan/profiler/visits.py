@@ -57,6 +57,8 @@ class Visits:
         self.first_s: float | None = None
         """When the program came to its first batch or step."""
         self.group = 0
+        self.was_held = False
+        """Whether the program was held since the latest visit: queues filled, clocks fell."""
 
     def drop(self) -> None:
         """Leave the program as it was, and the device unasked: it may have failed."""
@@ -133,6 +135,7 @@ class Visits:
             loader = None if self.feeds.loader is None else self.feeds.loader()
             if loader is not None:
                 self.notes.facts |= coldfiles.alone(loader, wanted.longest_s)
+                self.was_held = True
             self.plan.done()
 
     def _enter(self, plan: Plan, change: Change, iterator: Any) -> None:
@@ -143,6 +146,7 @@ class Visits:
             return
         before, name = None if self.phase is None else self.phase.name, change.wanted.name
         settle = self._settle(plan, before, name, iterator)
+        self.was_held = False
         if before == "workers" != name and self.feeds.other is not None:
             self.feeds.other.close()
         self.notes.facts["phase"] = name
@@ -165,7 +169,7 @@ class Visits:
         """Return how many optimizer steps of a visit are not counted."""
         if before is None:
             return self.warmup
-        if name == before:
+        if name == before and not self.was_held:
             return 0
         if name == "real":
             return plan.settling + queue_steps(iterator, hungry=self.hungry, warmup=self.warmup)
