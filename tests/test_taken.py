@@ -214,6 +214,23 @@ def test_an_epoch_is_its_steps_and_what_was_seen_between_them() -> None:
     assert epoch.ends_seen == 2
 
 
+def test_a_start_of_workers_that_no_end_of_an_epoch_shows_is_that_before_the_bursts() -> None:
+    # 100 x 0.1; batches of this loader are waited for 0.08 s, the first came after 0.58
+    epoch = profile_of([slow_loader(first_batch_s=0.58)], code=0, spent_s=60.0).epoch
+    assert epoch is not None
+    assert epoch.loader_start_s == pytest.approx(0.5)
+    assert epoch.total_s.expected == pytest.approx(10.5)
+    assert epoch.ends_seen == 0
+
+
+def test_a_start_of_workers_that_was_seen_counts_instead_of_the_first() -> None:
+    gaps = [{"what": "loader start", "step_s": 0.4, "phase": "real"}]
+    body = {**slow_loader(first_batch_s=9.0).model_dump(), "gaps": gaps}
+    epoch = profile_of([RankTaken.model_validate(body)], code=0, spent_s=60.0).epoch
+    assert epoch is not None
+    assert epoch.loader_start_s == pytest.approx(0.3)  # 0.4 less a step of 0.1
+
+
 def test_a_profile_says_the_word_the_rates_and_the_epoch() -> None:
     found = profile_of([slow_loader()], code=0, spent_s=60.0)
     assert found.verdict.word == "dataloader"

@@ -84,8 +84,17 @@ class Conductor:
             if self.finder.main is not None:
                 self.between = self.between or "other loader"
             batch = real_next(iterator)
+            if self.finder.main is None:
+                self._first_batch(iterator)
         self.finder.asked(key)
         return batch
+
+    def _first_batch(self, iterator: Any) -> None:
+        """Leave at an iterator how long its workers took to give the first batch."""
+        began_s = getattr(iterator, "_costplan_began_s", None)
+        if began_s is not None:
+            iterator._costplan_first_s = time.perf_counter() - began_s
+            iterator._costplan_began_s = None
 
     def _met(self, iterator: Any) -> Key:
         """Return what tells the loader of a new iterator, and leave it there."""
@@ -135,7 +144,7 @@ class Conductor:
             self.visits.forget()
             self.visits.first_s, self.called_s = now_s, None
         if self.visits.plan is None:
-            self._begin(loader)
+            self._begin(loader, iterator)
         iterator._costplan_seen = True
         self.feeds.loader = weakref.ref(loader)
         self.notes.facts["batches_per_epoch"] = sweep.length(loader)
@@ -174,13 +183,16 @@ class Conductor:
             key, name, iterator, real_next, counts=counts, may_copy=self.visits.phase.settling
         )
 
-    def _begin(self, loader: Any) -> None:
+    def _begin(self, loader: Any, iterator: Any) -> None:
         """Take in what is known of the loader, and the plan."""
         workers = getattr(loader, "num_workers", 0)
         prefetch = (getattr(loader, "prefetch_factor", None) or 0) if workers else 0
         self.notes.facts |= {
             "workers": workers, "prefetch": prefetch,
             "pin_memory": bool(getattr(loader, "pin_memory", False)),
+            # Workers that persist start once, and what starts none shows what is done once.
+            "first_batch_s": None if not workers or getattr(loader, "persistent_workers", False)
+            else getattr(iterator, "_costplan_first_s", None),
         }  # fmt: skip
         warmup = -(-series.warmup_steps(workers, prefetch) // self.finder.accumulation)
         self._plan(STAGES, warmup)

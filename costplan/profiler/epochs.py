@@ -33,7 +33,7 @@ def epoch_of(rank: RankTaken, real: Mean) -> Epoch | None:
     inside = _more_s(rank, ("other loader",))
     steps = sum(len(phase.steps_s) for phase in rank.phases)
     between_s = fmean(ends) if ends else None
-    start_s = fmean(starts) if starts else None
+    start_s = fmean(starts) if starts else _first_start_s(rank)
     # Validation in the middle comes as often as it was seen among the steps.
     inside_s = batches * sum(inside) / steps if inside and steps else 0.0
     more_s = (between_s or 0.0) + (start_s or 0.0) + inside_s
@@ -47,6 +47,17 @@ def epoch_of(rank: RankTaken, real: Mean) -> Epoch | None:
         inside_s=inside_s,
         ends_seen=len(ends),
     )  # fmt: skip
+
+
+def _first_start_s(rank: RankTaken) -> float | None:
+    """Return by how much the very first batch came later than others, where workers bring it.
+
+    Epochs longer than the budget show no other start.
+    """
+    waits_s = [each for phase in rank.phases if phase.name == "real" for each in phase.waits_s]
+    if rank.facts.first_batch_s is None or not waits_s:
+        return None
+    return max(0.0, rank.facts.first_batch_s - fmean(waits_s))
 
 
 def _more_s(rank: RankTaken, kinds: Sequence[str]) -> list[float]:

@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import sys
+import time
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -88,8 +89,9 @@ def on_loader(module: Any, settings: dict[str, Any]) -> None:
     real_next, real_get = iterator.__next__, loader._get_iterator
 
     def get_iterator(self: Any) -> Any:
+        began_s = time.perf_counter()
         made = real_get(self)
-        made._costplan_loader = self
+        made._costplan_loader, made._costplan_began_s = self, began_s
         return made
 
     def next_batch(self: Any) -> Any:

@@ -53,6 +53,9 @@ class RankFacts(Record):
     prefetch: Whole = 0
     accumulation: Whole = 1
     batches_per_epoch: Whole | None = None
+    first_batch_s: Number | None = None
+    """From the start of new workers to their first batch, before anything was measured; None where
+    they start once for all epochs."""
     pin_memory: Truth = False
     startup_s: Number = 0.0
     device: str = "cpu"
