@@ -41,18 +41,18 @@ class Job(NamedTuple):
 
 
 JOBS: Final = {
-    "host": Job(("--slow", "tiny", "--units", "600", "--batches", "1100"), 1,
+    "host": Job(("--slow", "tiny", "--units", "600", "--batches", "1120"), 1,
                 "600 tiny operations to a step"),
-    "compute": Job(("--slow", "matmul", "--units", "10", "--batches", "580"), 1,
+    "compute": Job(("--slow", "matmul", "--units", "10", "--batches", "620"), 1,
                    "large matrices"),
-    "loader": Job(("--slow", "spin", "--units", "20000", "--workers", "2", "--batches", "900"), 1,
+    "loader": Job(("--slow", "spin", "--units", "20000", "--workers", "2", "--batches", "600"), 1,
                   "a slow loader with 2 workers"),
     "validation": Job(("--slow", "conv", "--units", "8", "--epochs", "validation", "--batches",
-                       "520"), 1, "large convolutions, a validation after each 40 batches"),
+                       "420"), 1, "large convolutions, a validation after each 40 batches"),
     "short": Job(("--slow", "collate", "--units", "6000", "--workers", "1", "--epochs", "short",
-                  "--batches", "60"), 12, "60 batches, new workers and a validation each time"),
+                  "--batches", "60"), 9, "60 batches, new workers and a validation each time"),
     "accumulation": Job(("--slow", "optimizer", "--units", "60", "--accumulate", "--batches",
-                         "1000"), 1, "a heavy optimizer at each fourth batch"),
+                         "900"), 1, "a heavy optimizer at each fourth batch"),
 }  # fmt: skip
 """By the flags of tests/loops/loop.py; epochs of 10 s or more on the 2 cores they were sized on."""
 
@@ -138,13 +138,13 @@ def _ran(words: Sequence[str], folder: Path) -> str:
     return done.stdout
 
 
-def measured(name: str) -> Row:
-    """Return the epochs and bursts of a job, in turn."""
+def measured(name: str, count: int) -> Row:
+    """Return so many bursts of a job, and the epochs before, between and after them."""
     job, bursts = JOBS[name], []
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         epochs_s = [epoch(job, folder)]
-        for _ in range(BURSTS):
+        for _ in range(count):
             bursts.append(burst(job, folder))
             epochs_s.append(epoch(job, folder))
     return Row(name, epochs_s, bursts)
@@ -157,13 +157,15 @@ def table(rows: Sequence[Row]) -> str:
         "|---|--:|---|--:|--:|--:|",
     ]
     every: list[float] = []
-    for row in rows:
-        found = scored(row)
+    for name in dict.fromkeys(row.job for row in rows):
+        mine = [row for row in rows if row.job == name]
+        found = [each for row in mine for each in scored(row)]
         errors = [abs(each.error) for each in found]
         every += errors
-        apart = [abs(each) for each in noise(row.epochs_s)]
+        apart = [abs(each) for row in mine for each in noise(row.epochs_s)]
+        epoch_s = fmean(each for row in mine for each in row.epochs_s)
         lines.append(
-            f"| {row.job}: {JOBS[row.job].said} | {fmean(row.epochs_s):.2f} s "
+            f"| {name}: {JOBS[name].said} | {epoch_s:.2f} s "
             f"| {', '.join(f'{each.error:+.1%}' for each in found)} | {median(errors):.1%} "
             f"| {sum(each.is_covered for each in found)} of {len(found)} | {median(apart):.1%} |"
         )
@@ -177,18 +179,19 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def read(path: Path) -> list[Row]:
-    """Return the rows that a file holds, the last of each job."""
-    found = {}
+    """Return the rows that a file holds, by their jobs."""
+    found = []
     for line in path.read_text("utf-8").splitlines():
         name, epochs_s, bursts = json.loads(line)
-        found[name] = Row(name, epochs_s, [Foretold(*each) for each in bursts])
-    return [found[name] for name in JOBS if name in found]
+        found.append(Row(name, epochs_s, [Foretold(*each) for each in bursts]))
+    return sorted(found, key=lambda row: list(JOBS).index(row.job))
 
 
 def main() -> None:
     """Run what is asked for, and print the tables."""
     parser = argparse.ArgumentParser(description="Epochs foretold by bursts, and real ones.")
     parser.add_argument("--job", choices=JOBS, action="append", help="this one; again for more")
+    parser.add_argument("--bursts", type=int, default=BURSTS, help="of each")
     parser.add_argument("--into", type=Path, metavar="FILE", help="add the figures to it as well")
     parser.add_argument("--read", type=Path, metavar="FILE", help="run nothing")
     args = parser.parse_args()
@@ -197,7 +200,7 @@ def main() -> None:
         return
     rows = []
     for name in args.job or JOBS:
-        rows.append(measured(name))
+        rows.append(measured(name, args.bursts))
         if args.into:
             with args.into.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(rows[-1]) + "\n")
