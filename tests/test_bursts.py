@@ -95,3 +95,35 @@ def test_accumulated_batches_are_one_window_and_a_spoilt_one_is_none() -> None:
     found = visit.visit()
     assert found is not None
     assert found.step_s == pytest.approx(0.15)
+
+
+def test_what_something_else_fell_into_does_not_count_towards_the_least() -> None:
+    visit = phase(settle=1)  # three optimizer steps at least
+    visit.group(0.0)
+    for number in range(5):
+        visit.add(0.5, 0.0)
+        visit.is_spoilt = number < 2
+        assert not visit.is_over(90.0)
+        visit.group(90.0)
+    assert visit.is_over(90.0)
+
+
+def test_a_visit_all_of_whose_steps_are_spoilt_ends_after_twice_the_least() -> None:
+    visit = phase(settle=1)
+    visit.group(0.0)
+    for _ in range(6):
+        assert not visit.is_over(90.0)
+        visit.add(0.5, 0.0)
+        visit.is_spoilt = True
+        visit.group(90.0)
+    assert visit.is_over(90.0)
+
+
+def test_a_visit_is_over_after_its_most_steps_though_the_clock_of_the_host_stands() -> None:
+    visit = bursts.Phase(Wanted("real", 5.0, 3, most=4), 1, settle_s=9.0, clock=lambda: 0.0)
+    visit.group(0.0)
+    for _ in range(4):
+        assert not visit.is_over(0.0)
+        visit.add(0.5, 0.0)
+        visit.group(0.0)
+    assert visit.is_over(0.0)

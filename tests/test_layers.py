@@ -86,7 +86,7 @@ LAYERS: list[set[str]] = [
         "usable",
     },
     {"profiler.builtin.training", "profiler.causes", "records.worth"},
-    {"profiler.ondevice", "profiler.taken", "profiler.telling"},
+    {"profiler.doubts", "profiler.ondevice", "profiler.taken", "profiler.telling"},
     {
         "profiler.builtin.boxes",
         "profiler.builtin.images",
@@ -228,6 +228,7 @@ PURE = [
     "profiler.builtin.png",
     "profiler.causes",
     "profiler.devicework",
+    "profiler.doubts",
     "profiler.epochs",
     "profiler.events",
     "profiler.finding",

@@ -115,7 +115,10 @@ def test_a_chain_of_small_layers_is_the_host(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     assert done.body["verdict"] in ("host", "mixed", "inconclusive")
     assert done.body["verdict"] != "dataloader"
-    assert {each["name"] for each in done.body["bursts"]} == {"real", "replay", "half", "double"}
+    # Twice the batch comes last, and not where the machine was too busy for the time to last.
+    made = {each["name"] for each in done.body["bursts"]}
+    late = "left out for lack of time: twice the batch" in " ".join(done.body["notices"])
+    assert made == {"real", "replay", "half"} | (set() if late else {"double"})
 
 
 def test_yesterdays_checkpoint_is_as_it_was(tmp_path: Path) -> None:

@@ -116,6 +116,24 @@ def test_long_steps_drop_what_no_verdict_needs(
     assert all(missing_s > 0 for missing_s in plan.dropped.values())
 
 
+@pytest.mark.parametrize(
+    ("budget_s", "expected"),
+    [
+        # Visits take 5 or 6 s. The first stage is late after 24 s, with two comparisons; until
+        # 60 - 2 x (5 + 3) = 44 s it makes a third.
+        (60, ["real", "replay"] * 3 + ["half", "replay", "half", "replay", "half"]),
+        # Late after 12 s, with one; until 30 - 16 = 14 s there is no time for a second but begun.
+        (30, ["real", "replay", "real", "replay", "half"]),
+    ],
+)
+def test_a_needed_comparison_is_made_three_times_where_later_ones_still_can_be(
+    budget_s: float, expected: list[str]
+) -> None:
+    names, _ = led({**dict.fromkeys(EQUAL, 1.0), "half": 0.6}, budget_s=budget_s,
+                   can=lambda name: name in ("replay", "half"))  # fmt: skip
+    assert names == expected
+
+
 def test_a_program_that_trains_on_is_only_fed_its_own_batches() -> None:
     names, _ = led(EQUAL, budget_s=120, stages=KEPT)
     assert names == ["real"] * 3

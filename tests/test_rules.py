@@ -97,9 +97,11 @@ def test_a_saving_within_its_interval_is_bounded_by_the_wait_only_without_such_w
     [
         ({"step_s": None}, "the time of a step is not known"),
         ({"steps": 19}, "19 steady steps, 20 are needed"),
-        ({"step_error_share": 0.11}, "the step time is uncertain by 11%"),
+        ({"step_error_share": 0.11, "replay_s": None}, "the step time is uncertain by 11%"),
         # 50 % saved, give or take 45 points; no more than the 50 % that were waited for
         ({"replay_error_share": 0.45}, "a perfect loader saves between 5% and 50%"),
+        # replayed once: the error of the step itself counts
+        ({"step_error_share": 0.45}, "a perfect loader saves between 5% and 50%"),
     ],
 )
 def test_what_is_no_ground_for_a_verdict(more: dict[str, Any], why: str) -> None:
@@ -107,6 +109,29 @@ def test_what_is_no_ground_for_a_verdict(more: dict[str, Any], why: str) -> None
     assert of(**good).word == "dataloader"
     refused = of(**{**good, **more})
     assert (refused.word, refused.why, refused.confidence) == ("inconclusive", why, "low")
+
+
+def test_an_uncertain_step_that_cannot_move_a_saving_over_the_line_has_a_word() -> None:
+    # 50 % saved, give or take 35: 15 % at least
+    found = of(replay_s=0.5, wait_s=0.5, step_error_share=0.35)
+    assert (found.word, found.confidence) == ("dataloader", "low")
+    # nothing was waited for; half the batch takes 0.55, give or take 0.22: powers of 0.38 to 1.6
+    found = of(replay_s=0.99, wait_s=0.001, half_s=0.55, step_error_share=0.22)
+    assert (found.word, found.confidence) == ("gpu", "low")
+
+
+def test_workers_take_no_more_from_a_step_than_the_time_they_compute() -> None:
+    # 8 % saved, give or take 12 points; 5 % waited for, and one worker takes 4 % or 6 % to load
+    unsure = {"replay_s": 0.92, "wait_s": 0.05, "replay_error_share": 0.12, "half_s": 0.5}
+    busy = {"workers": 1, "on_cpu": True}
+    assert of(**unsure, **busy, loader_s=0.04).word == "gpu"
+    found = of(**unsure, **busy, loader_s=0.06)
+    assert (found.word, found.why) == ("inconclusive", "a perfect loader saves between 0% and 11%")
+    # two workers that give a batch in 0.02 compute 0.04 for it: 15 % cannot be their doing
+    exact = {"replay_s": 0.85, "wait_s": 0.05, "half_s": 0.5, "workers": 2, "on_cpu": True}
+    assert of(**exact, loader_s=0.02).word == "gpu"
+    assert of(**exact, loader_s=0.03).word == "mixed"
+    assert of(**exact).word == "mixed"
 
 
 def test_few_steps_are_judged_when_that_is_said_with_low_confidence() -> None:

@@ -46,6 +46,22 @@ def test_bursts_of_one_name_count_together() -> None:
     assert found.wait_s == pytest.approx(0.08)
 
 
+def test_three_batches_of_one_optimizer_step_are_a_step_that_was_seen_though_not_how_surely() -> (
+    None
+):
+    # As the Trainer of Hugging Face has it: all batches are fetched first, then computed with.
+    seen = RankTaken.model_validate({
+        "pid": 1, "rank": 0, "world": 1, "optimizer_steps": 9, "facts": {"accumulation": 3},
+        "phases": [{"name": "real", "steps_s": [0.0, 0.0, 0.6], "windows_s": [0.2]}],
+    })  # fmt: skip
+    found = measured(seen)
+    assert found.step_s == pytest.approx(0.2)
+    assert found.steps == 1
+    assert found.step_error_share is not None
+    assert found.step_error_share > 1
+    assert profile_of([seen], code=0, spent_s=9.0).verdict.word == "inconclusive"
+
+
 def test_where_the_step_computes_and_on_how_many_processors_is_told() -> None:
     on_gpu = measured(slow_loader(device="cuda"), usable_cpus=4.0)
     assert (on_gpu.on_cpu, on_gpu.usable_cpus) == (False, 4.0)

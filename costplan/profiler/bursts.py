@@ -96,8 +96,12 @@ class Phase:
             return self.gauges.traced()
         if self.counted_s is None or self.groups < self.wanted.least:
             return False
+        # What something else fell into tells nothing, and may fall into all of them.
+        if len(self.spans) < self.wanted.least and self.groups < 2 * self.wanted.least:
+            return False
         long_enough = now_s - self.counted_s >= self.wanted.longest_s
-        return long_enough or len(self.steps_s) >= MOST
+        many = self.wanted.most is not None and self.groups >= self.wanted.most
+        return long_enough or many or len(self.steps_s) >= MOST
 
     def close(self, now_s: float) -> None:
         """Stop counting."""

@@ -71,6 +71,22 @@ def competes(measured: Measured) -> bool:
     return main is not None and cpus is not None and workers + main > cpus
 
 
+def most_of_loader(measured: Measured) -> float | None:
+    """Return the most that a perfect loader can save: the wait, and what its workers take.
+
+    Where they share processors with the step they take no more from it than the time they compute,
+    which is at most that of all of them for a batch alone. None where one of these is not known.
+    """
+    wait_s, step_s, taken_s = measured.wait_s, measured.step_s, 0.0
+    if wait_s is None or step_s is None:
+        return None
+    if competes(measured):
+        if measured.loader_s is None or measured.workers is None:
+            return None
+        taken_s = measured.workers * measured.loader_s
+    return min((wait_s + taken_s) / step_s, 1.0)
+
+
 def host_gain(measured: Measured, loader: Gain | None) -> Gain | None:
     """Return what a host that never lets the device wait would save beyond the loader's part."""
     if measured.busy_share is None or measured.step_s is None:

@@ -55,6 +55,8 @@ class Wanted(NamedTuple):
     longest_s: float
     least: int
     """Optimizer steps."""
+    most: int | None = None
+    """The same; where the host runs ahead of its device, its clock says little of a visit."""
 
 
 def ratios(visits: Sequence[Visit], base: str, other: str) -> list[float]:
@@ -146,8 +148,10 @@ class Plan:
         of its parts three times.
         """
         assert self._stage_s is not None
-        extra = len(visits).bit_count() % 2
-        return Wanted(name, min(LONGEST_S, self._stage_s / VISITS), self.least + extra)
+        least = self.least + len(visits).bit_count() % 2
+        longest_s, group_s = min(LONGEST_S, self._stage_s / VISITS), _group_s(name, visits)
+        most = max(least, math.ceil(longest_s / group_s)) if group_s > 0 else None
+        return Wanted(name, longest_s, least, most)
 
     def next(
         self, visits: Sequence[Visit], real_steps_s: Sequence[float], spent_s: float
@@ -184,13 +188,17 @@ class Plan:
         self._visits_before = seen if self._was_held else max(0, seen - 1)
         self._tries.clear()
 
-    def _room_s(self, stage: Stage, visits: Sequence[Visit]) -> float:
-        """Return until when the present stage may last, of the budget."""
-        if stage.needed:
-            return self.budget_s
+    def _room_s(self, stage: Stage, visits: Sequence[Visit], *, times: int) -> float:
+        """Return until when the present stage may last, of the budget.
+
+        Args:
+            stage: The present one.
+            visits: All so far.
+            times: Comparisons that it leaves the time for to each later stage that is needed.
+        """
         needed = [each for each in self.left[1:] if each.needed]
         names = [name for each in needed for name in (each.base, each.other) if name is not None]
-        return self.budget_s - sum(self._cost_s(name, visits) for name in names)
+        return self.budget_s - times * sum(self._cost_s(name, visits) for name in names)
 
     def _of(
         self, stage: Stage, visits: Sequence[Visit], real_steps_s: Sequence[float], spent_s: float
@@ -208,14 +216,17 @@ class Plan:
         last = mine[-1].name if mine else ""
         name = stage.other if last == stage.base else stage.base
         tried = any(visit.name == stage.other for visit in mine)
-        if found and spent_s >= self._ends_s + self._more_s(found):
+        is_late = spent_s >= self._ends_s + self._more_s(found)
+        # Of less than three comparisons nobody can say how far they are to be trusted.
+        if found and is_late and not (stage.needed and len(found) < LEAST_PAIRS):
             return None
         if not tried and (self._tries[stage.other] >= LEAST_PAIRS or not self.can(stage.other)):
             return None
         # A base alone says nothing: the other must be payable too.
         names = [name] if tried or name == stage.other else [name, stage.other]
         cost_s = sum(self._cost_s(each, visits) for each in names)
-        room_s = self._room_s(stage, visits)
+        times = 0 if stage.needed and not found else 1 + is_late
+        room_s = self._room_s(stage, visits, times=times)
         if spent_s + cost_s > room_s and visits:
             if not tried:
                 self.dropped[stage.name] = spent_s + cost_s - room_s
@@ -247,7 +258,7 @@ class Plan:
         least_s = self._cost_s(stage.base, visits)
         if is_held:
             least_s = self.least * _group_s("real", visits)
-        room_s = self._room_s(stage, visits)
+        room_s = self._room_s(stage, visits, times=0 if stage.needed else 1)
         if spent_s + least_s > room_s:
             self.dropped[stage.name] = spent_s + least_s - room_s
             return None

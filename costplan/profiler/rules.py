@@ -13,10 +13,10 @@ In this order, with r what a perfect loader would save and g the busy share of w
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from costplan.profiler.causes import cause
+from costplan.profiler.doubts import compared_error_share, doubts, growth_interval
 from costplan.profiler.gains import (
     communication_gain,
     competes,
@@ -25,6 +25,7 @@ from costplan.profiler.gains import (
     faster_gpu_gain,
     host_gain,
     loader_gain,
+    most_of_loader,
     own_loading_gain,
     tried_share,
 )
@@ -86,7 +87,8 @@ def judge(measured: Measured, *, few_steps_ok: bool = False) -> Verdict:
         device_share(measured, loader),
         exponent(measured),
     )
-    found = refusal(measured, few_steps_ok=few_steps_ok) or decided(case)
+    doubt = doubts(measured, few_steps_ok=few_steps_ok)
+    found = Decided("inconclusive", doubt) if doubt else decided(case)
     gains = (loader or own_loading_gain(measured), case.host, case.talk, faster_gpu_gain(measured))
     known = tuple(each for each in gains if each is not None)
     return Verdict(
@@ -101,34 +103,6 @@ def judge(measured: Measured, *, few_steps_ok: bool = False) -> Verdict:
         not_advised=not_advised(measured),
         unknown=unknown(measured, found.word),
     )
-
-
-def refusal(measured: Measured, *, few_steps_ok: bool) -> Decided | None:
-    """Return inconclusive where what was measured is no ground for a verdict."""
-    error, turn_about = measured.step_error_share, measured.replay_error_share
-    if measured.step_s is None:
-        return Decided("inconclusive", "the time of a step is not known")
-    # Steps measured in turn are compared better than each of them is known.
-    if error is not None and error > MOST_ERROR_SHARE and turn_about is None:
-        return Decided("inconclusive", f"the step time is uncertain by {error:.0%}")
-    if measured.steps is not None and measured.steps < LEAST_STEPS and not few_steps_ok:
-        return Decided("inconclusive", f"{measured.steps} steady steps, {LEAST_STEPS} are needed")
-    return unsure_of_loader(measured, measured.step_s)
-
-
-def unsure_of_loader(measured: Measured, step_s: float) -> Decided | None:
-    """Return inconclusive where what a perfect loader saves may be nothing, or much."""
-    error = measured.replay_error_share
-    if measured.replay_s is None or error is None or error <= NEAR_SHARE:
-        return None
-    saved = 1 - measured.replay_s / step_s
-    # Nothing is saved that was not waited for, unless workers slow the step down meanwhile.
-    waits = measured.wait_s is not None and not competes(measured)
-    most = max((measured.wait_s or 0.0) / step_s, saved) if waits else 1.0
-    low, high = max(saved - error, 0.0), min(saved + error, most)
-    if not low < LOADER_SHARE <= high:
-        return None
-    return Decided("inconclusive", f"a perfect loader saves between {low:.0%} and {high:.0%}")
 
 
 def decided(case: Case) -> Decided:
@@ -149,7 +123,8 @@ def holding_up(case: Case) -> Gain | None:
     if gain.basis == "at most" or measured.wait_s is None:
         return gain
     if gain.basis == "measured" and competes(measured):
-        return gain
+        bound = most_of_loader(measured)
+        return None if bound is not None and bound < LOADER_SHARE else gain
     # A step that never waits for a batch can still wait for its copy to the device.
     copied_s = (measured.replay_host_s or 0.0) - (measured.replay_s or 0.0)
     copies = measured.replay_host_s is not None and copied_s / measured.step_s >= LOADER_SHARE
@@ -255,28 +230,18 @@ def by_busy(case: Case, busy: float) -> Decided:
 def by_growth(case: Case, grows: float) -> Decided:
     """Return host or device by how the time grows with the batch; a loader's grows with it too."""
     shown = f"step time grows with the batch to the power of {grows:.2f}"
-    if grows < HOST_EXPONENT and growth(case.measured, grows)[1] <= GPU_EXPONENT:
+    if grows < HOST_EXPONENT and growth_interval(case.measured, grows)[1] <= GPU_EXPONENT:
         return Decided("host", shown)
     if grows > FASTER_THAN_BATCH:
         return Decided("gpu", shown)
     if not loader_excluded(case):
         return undecided(case)
-    low, high = growth(case.measured, grows)
+    low, high = growth_interval(case.measured, grows)
     if low < HOST_EXPONENT and high > GPU_EXPONENT:
         return Decided("inconclusive", f"{shown}, by its interval {low:.2f} to {high:.2f}")
     if grows > GPU_EXPONENT:
         return Decided("gpu", shown)
     return Decided("mixed", shown, ("host", "gpu"))
-
-
-def growth(measured: Measured, grows: float) -> tuple[float, float]:
-    """Return the interval of the growth with the batch, as the half batch's leaves it."""
-    base_s, half_s = measured.replay_s or measured.step_s, measured.half_s
-    error = measured.half_error_share
-    if base_s is None or half_s is None or error is None:
-        return grows, grows
-    low, high = half_s / base_s + error, max(half_s / base_s - error, SMALLEST_SHARE)
-    return -math.log2(low), -math.log2(high)
 
 
 def undecided(case: Case) -> Decided:
@@ -302,6 +267,9 @@ def confidence(case: Case, word: Word) -> Confidence:
     if measured.traced:  # a tracer can only hide how busy the device is
         return "medium" if word == "gpu" else "low"
     if (measured.steps or LEAST_STEPS) < LEAST_STEPS or (bounds and word != "gpu"):
+        return "low"
+    of_loader = compared_error_share(measured, measured.replay_error_share)
+    if of_loader is not None and of_loader > MOST_ERROR_SHARE:
         return "low"
     errors = [measured.step_error_share, measured.replay_error_share]
     if case.busy is None and measured.lead_s is None and word != "dataloader":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -11,12 +12,12 @@ from costplan.profiler.storage import cold_warm
 from costplan.records.verdicts import Measured, Tried
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from costplan.records.ranks import RankFacts, RankTaken
 
 LEAST_STEPS: Final = 3
-"""Fewer steps of a burst say nothing."""
+"""Fewer batches of a burst say nothing."""
 DRIFT_VISITS: Final = 6
 """Of the real program, before a trend can be told from chance."""
 DRIFT_SHARE: Final = 0.05
@@ -32,13 +33,17 @@ class Taken(NamedTuple):
 
     visits: tuple[Visit, ...]
     steps_s: dict[str, tuple[float, ...]]
+    """Means from one optimizer step to the next."""
+    batches: Mapping[str, int]
+    """Behind those."""
     waits_s: tuple[float, ...]
     ready: float | None
     """Batches that lay ready on the mean."""
 
     def real(self) -> Mean | None:
         """Return the mean step of the program as it is; None where too few were seen."""
-        return mean_of(steps) if len(steps := self.steps_s.get("real", ())) >= LEAST_STEPS else None
+        steps_s = self.steps_s.get("real")
+        return mean_of(steps_s) if steps_s and self.batches["real"] >= LEAST_STEPS else None
 
     def step(self, name: str, base: str) -> Mean | None:
         """Return the mean step of a way of feeding: its ratio to the base, times the base's.
@@ -48,10 +53,10 @@ class Taken(NamedTuple):
         """
         found = ratios(self.visits, base, name)
         of = self.real() if base == "real" else self.step(base, "real")
-        steps = len(self.steps_s.get(name, ()))
-        if not found or of is None or steps < LEAST_STEPS:
+        if not found or of is None or self.batches[name] < LEAST_STEPS:
             return None
         ratio = typical(found)
+        steps = len(self.steps_s[name])
         return Mean(
             ratio.value * of.value, ratio.low * of.value, ratio.high * of.value, steps,
         )  # fmt: skip
@@ -61,17 +66,19 @@ def taken(rank: RankTaken) -> Taken:
     """Return what a rank wrote, in order."""
     visits = []
     steps: dict[str, list[float]] = {}
+    batches: Counter[str] = Counter()
     waits: list[float] = []
     ready: list[float] = []
     for phase in rank.phases:
         steps.setdefault(phase.name, []).extend(phase.means_s)
         if phase.means_s:
+            batches[phase.name] += len(phase.steps_s)
             visits.append(Visit(phase.name, fmean(phase.means_s), 0.0))
         if phase.name == "real":
             waits += phase.waits_s
             ready += phase.ready
     return Taken(
-        tuple(visits), {name: tuple(each) for name, each in steps.items()}, tuple(waits),
+        tuple(visits), {name: tuple(each) for name, each in steps.items()}, batches, tuple(waits),
         fmean(ready) if ready else None,
     )  # fmt: skip
 
