@@ -119,6 +119,18 @@ def test_a_visit_all_of_whose_steps_are_spoilt_ends_after_twice_the_least() -> N
     assert visit.is_over(90.0)
 
 
+def test_a_loader_cost_at_most_what_was_waited_for_and_what_its_workers_computed() -> None:
+    visit = phase(settle=1)
+    visit.group(0.0)
+    visit.add(1.0, 0.05)
+    visit.group(1.0)
+    visit.close(1.0)
+    assert visit.loader_share(workers=False) == pytest.approx(0.05)
+    assert visit.loader_share(workers=True) == 1.0  # nobody knows
+    visit.workers_cpu_s = 0.04
+    assert visit.loader_share(workers=True) == pytest.approx(0.09)
+
+
 def test_a_visit_is_over_after_its_most_steps_though_the_clock_of_the_host_stands() -> None:
     visit = bursts.Phase(Wanted("real", 5.0, 3, most=4), 1, settle_s=9.0, clock=lambda: 0.0)
     visit.group(0.0)

@@ -134,6 +134,18 @@ def test_a_needed_comparison_is_made_three_times_where_later_ones_still_can_be(
     assert names == expected
 
 
+def test_a_loader_is_left_alone_where_its_workers_start_too_slowly_for_what_is_needed() -> None:
+    # Three comparisons take 33 s; two starts and three steps of 1 s must end 8 s before 60.
+    late, early = (60 - 8 - 33 - 3 + missing_s for missing_s in (0.5, -0.5))
+    for start_s, dropped in ((late / 2, {"loader"}), (early / 2, set())):
+        plan = Plan([stage for stage in STAGES if stage.name in ("replay", "loader", "half")],
+                    budget_s=60, can=lambda _: True, start_s=start_s)  # fmt: skip
+        visits = [Visit(name, 1.0, 1.0) for name in ("real", "replay") * 3]
+        plan.next(visits[:1], [1.0] * 20, 5.0)
+        plan.next(visits, [1.0] * 20, 33.0)
+        assert set(plan.dropped) == dropped
+
+
 def test_a_program_that_trains_on_is_only_fed_its_own_batches() -> None:
     names, _ = led(EQUAL, budget_s=120, stages=KEPT)
     assert names == ["real"] * 3

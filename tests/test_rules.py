@@ -134,6 +134,13 @@ def test_workers_take_no_more_from_a_step_than_the_time_they_compute() -> None:
     assert of(**exact).word == "mixed"
 
 
+def test_what_workers_were_seen_to_compute_counts_rather_than_what_they_would_alone() -> None:
+    unsure = {"replay_s": 0.92, "wait_s": 0.05, "replay_error_share": 0.12, "half_s": 0.5}
+    busy = {"workers": 1, "on_cpu": True, "loader_s": 0.06}
+    assert of(**unsure, **busy, workers_cpu_s=0.04).word == "gpu"
+    assert of(**unsure, **busy, workers_cpu_s=0.06).word == "inconclusive"
+
+
 def test_few_steps_are_judged_when_that_is_said_with_low_confidence() -> None:
     few = Measured(step_s=1, steps=3, replay_s=0.5, wait_s=0.5, replay_error_share=0.01)
     assert judge(few).word == "inconclusive"

@@ -59,7 +59,34 @@ def test_three_batches_of_one_optimizer_step_are_a_step_that_was_seen_though_not
     assert found.steps == 1
     assert found.step_error_share is not None
     assert found.step_error_share > 1
-    assert profile_of([seen], code=0, spent_s=9.0).verdict.word == "inconclusive"
+    found_profile = profile_of([seen], code=0, spent_s=9.0)
+    assert found_profile.verdict.word == "inconclusive"
+    assert any(
+        text.startswith("only 1 optimizer step was timed: how far others differ is not known")
+        for text in found_profile.notices
+    )
+
+
+def test_an_interval_that_leaves_no_verdict_is_said_to_narrow_with_the_time() -> None:
+    # one replay saves 60 %, the others nothing, of a step that was not waited for long
+    visits = [("real", [0.1] * 10), ("replay", [0.04] * 10), ("real", [0.1] * 10)]
+    unsure = rank(*visits, *[("replay", [0.1] * 10), ("real", [0.1] * 10)] * 2, wait_s=0.05)
+    found = profile_of([unsure], code=0, spent_s=9.0)
+    assert found.verdict.word == "inconclusive"
+    assert any("four times the --budget halves the interval" in text for text in found.notices)
+    sure = profile_of([slow_loader()], code=0, spent_s=9.0)
+    assert not any("halves the interval" in text for text in sure.notices)
+
+
+def test_what_workers_compute_is_taken_of_the_visits_in_which_it_is_known() -> None:
+    phase = {"name": "real", "steps_s": [0.1] * 10, "waits_s": [0.0] * 10, "spent_s": 1.0}
+    seen = RankTaken.model_validate({
+        "pid": 1, "rank": 0, "world": 1, "optimizer_steps": 9, "facts": {"workers": 2},
+        "phases": [{**phase, "workers_cpu_s": 0.2}, phase, {**phase, "workers_cpu_s": 0.4}],
+    })  # fmt: skip
+    # 0.6 s of 2 s, in steps of 0.1 s
+    assert measured(seen).workers_cpu_s == pytest.approx(0.03)
+    assert measured(rank(("real", [0.1] * 30))).workers_cpu_s is None
 
 
 def test_where_the_step_computes_and_on_how_many_processors_is_told() -> None:

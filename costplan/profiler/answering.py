@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from costplan.errors import UnknownError
+from costplan.profiler.doubts import doubts
 from costplan.profiler.endings import ended_by_burst
 from costplan.profiler.epochs import epoch_of
 from costplan.profiler.filecosts import storage_notices, storage_of, with_memory
@@ -82,6 +83,7 @@ def profile_of(
     facing = with_gpu_side(mine, rank, seen)
     verdict = judge(facing, few_steps_ok=True)
     ended = ended_by_burst(ranks, code)
+    is_unsure = doubts(facing, few_steps_ok=True) is not None
     storage = storage_of(rank, found, epoch)
     changes = with_memory(what_if(found, loader, workers=facts.workers), storage, real.value)
     return Profile(
@@ -127,7 +129,7 @@ def profile_of(
         made=tuple(made),
         notices=(
             *([] if ended is None else [ended]),
-            *_notices(real, facts, epoch),
+            *_notices(real, facts, epoch, is_unsure=is_unsure),
             *storage_notices(storage, verdict, real.value),
             *_seen(found, ranks),
             *notices(rank, seen),
@@ -181,7 +183,7 @@ def _of_loader(facts: RankFacts, epoch: Epoch | None) -> list[str]:
     return []
 
 
-def _notices(real: Mean, facts: RankFacts, epoch: Epoch | None) -> list[str]:
+def _notices(real: Mean, facts: RankFacts, epoch: Epoch | None, *, is_unsure: bool) -> list[str]:
     found = _of_loader(facts, epoch)
     for name, missing_s in facts.dropped.items():
         found.append(
@@ -189,10 +191,14 @@ def _notices(real: Mean, facts: RankFacts, epoch: Epoch | None) -> list[str]:
             f"{math.ceil(missing_s)} s more buys it"
         )
     if real.steps < FEW:
-        found.append(
-            f"only {real.steps} {'steps' if facts.accumulation == 1 else 'optimizer steps'} were "
-            f"timed: the step takes {real.low:.3g} to {real.high:.3g} s; --budget buys more"
-        )
+        what = "step" if facts.accumulation == 1 else "optimizer step"
+        counted = f"{what} was" if real.steps == 1 else f"{what}s were"
+        within = f"the step takes {real.low:.3g} to {real.high:.3g} s"
+        if _finite(real.high) is None:
+            within = "how far others differ is not known"
+        found.append(f"only {real.steps} {counted} timed: {within}; --budget buys more")
+    elif is_unsure:
+        found.append("four times the --budget halves the interval that leaves no verdict")
     if facts.held:
         found.append(
             f"{facts.held[0]} started the program and was ended with it: what it would have done "

@@ -53,6 +53,7 @@ class Phase:
         self.counted_s: float | None = None
         self.cpu_s, self.main_s = 0.0, 0.0
         self.spent_s = 0.0
+        self.workers_cpu_s: float | None = None
         self.why_short = ""
         self.gauges = gauges or Gauges(wanted.name)
         self.gauges.begin()
@@ -117,6 +118,12 @@ class Phase:
             self.steps_s, self.waits_s, self.spans = [], [], []
         self.windows_s = [fmean(self.steps_s[a:b]) for a, b in self.spans]
 
+    def loader_share(self, *, workers: bool) -> float:
+        """Return what the loader may have cost of it, at most: the wait, and what workers took."""
+        if not self.spent_s or (workers and self.workers_cpu_s is None):
+            return 1.0
+        return (sum(self.waits_s) + (self.workers_cpu_s or 0.0)) / self.spent_s
+
     def visit(self) -> Visit | None:
         """Return what is planned by; None where nothing was counted."""
         if not self.windows_s:
@@ -131,5 +138,6 @@ class Phase:
             "windows_s": self.windows_s,
             "ready": self.ready, "groups": self.groups, "spent_s": self.spent_s,
             "cpu_s": self.cpu_s, "main_s": self.main_s, "why_short": self.why_short,
+            "workers_cpu_s": self.workers_cpu_s,
             **self.read,
         }  # fmt: skip

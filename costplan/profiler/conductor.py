@@ -195,9 +195,10 @@ class Conductor:
             else getattr(iterator, "_costplan_first_s", None),
         }  # fmt: skip
         warmup = -(-series.warmup_steps(workers, prefetch) // self.finder.accumulation)
-        self._plan(STAGES, warmup)
+        start_s = getattr(iterator, "_costplan_first_s", None) if workers else None
+        self._plan(STAGES, warmup, start_s=start_s or 0.0)
 
-    def _plan(self, stages: Sequence[Stage], warmup: int) -> None:
+    def _plan(self, stages: Sequence[Stage], warmup: int, *, start_s: float = 0.0) -> None:
         on_gpu, asked = device.in_use(), bool(self.settings.get("kernels"))
         if asked and not on_gpu:
             self.notes.facts["refused"] = {ASKED: NO_DEVICE}
@@ -205,7 +206,8 @@ class Conductor:
             stages = KEPT
         atexit.unregister(self.finish)  # of a plan that was forgotten: it is told once
         atexit.register(self.finish)
-        self.visits.begin(chosen(stages, on_gpu=on_gpu, kernels=asked), warmup=warmup)
+        stages = chosen(stages, on_gpu=on_gpu, kernels=asked)
+        self.visits.begin(stages, warmup=warmup, start_s=start_s)
         self.finder.stepped_since = True
 
     # --- programs without a loader --------------------------------------------------------------

@@ -74,16 +74,20 @@ def competes(measured: Measured) -> bool:
 def most_of_loader(measured: Measured) -> float | None:
     """Return the most that a perfect loader can save: the wait, and what its workers take.
 
-    Where they share processors with the step they take no more from it than the time they compute,
-    which is at most that of all of them for a batch alone. None where one of these is not known.
+    Where they share processors with the step they take no more from it than the time they compute:
+    as the system counts it, else at most that of all of them for a batch alone. None where neither
+    is known.
     """
     wait_s, step_s, taken_s = measured.wait_s, measured.step_s, 0.0
     if wait_s is None or step_s is None:
         return None
     if competes(measured):
-        if measured.loader_s is None or measured.workers is None:
+        alone_s = measured.loader_s
+        computed_s = None if alone_s is None else (measured.workers or 0) * alone_s
+        found_s = computed_s if measured.workers_cpu_s is None else measured.workers_cpu_s
+        if found_s is None:
             return None
-        taken_s = measured.workers * measured.loader_s
+        taken_s = found_s
     return min((wait_s + taken_s) / step_s, 1.0)
 
 

@@ -35,6 +35,8 @@ VISITS: Final = 24
 """Into which the time of a stage is parted, where steps are short enough for it."""
 LONGEST_S: Final = 2.5
 """Of a visit: longer ones see the machine change."""
+STARTS: Final = 2
+"""Of workers while the loader is alone, at least: for its files, and to see how fast it is."""
 LIKELY: Final = {"half": 0.7, "double": 2.0}
 """Time of a step against that of the whole batch, before it was seen."""
 
@@ -107,17 +109,19 @@ class Plan:
     """Which burst comes next. Told the time: it has no clock."""
 
     def __init__(
-        self, stages: Sequence[Stage], *, budget_s: float, can: Callable[[str], bool]
-    ) -> None:
+        self, stages: Sequence[Stage], *, budget_s: float, can: Callable[[str], bool],
+        start_s: float = 0.0,
+    ) -> None:  # fmt: skip
         """Take the stages in their order.
 
         Args:
             stages: Best first.
             budget_s: For all of them.
             can: Told the name of a way of feeding; whether it can be made and is worth it.
+            start_s: Until new workers of the loader give their first batch.
         """
         self.left = list(stages)
-        self.budget_s, self.can = budget_s, can
+        self.budget_s, self.can, self.start_s = budget_s, can, start_s
         self.accumulation = 1
         """Batches to an optimizer step, as far as is known."""
         self.dropped: dict[str, float] = {}
@@ -216,7 +220,8 @@ class Plan:
         last = mine[-1].name if mine else ""
         name = stage.other if last == stage.base else stage.base
         tried = any(visit.name == stage.other for visit in mine)
-        is_late = spent_s >= self._ends_s + self._more_s(found)
+        is_over = spent_s >= self._ends_s
+        is_late = is_over and spent_s >= self._ends_s + self._more_s(found)
         # Of less than three comparisons nobody can say how far they are to be trusted.
         if found and is_late and not (stage.needed and len(found) < LEAST_PAIRS):
             return None
@@ -225,7 +230,7 @@ class Plan:
         # A base alone says nothing: the other must be payable too.
         names = [name] if tried or name == stage.other else [name, stage.other]
         cost_s = sum(self._cost_s(each, visits) for each in names)
-        times = 0 if stage.needed and not found else 1 + is_late
+        times = 0 if stage.needed and not found else 1 + is_over
         room_s = self._room_s(stage, visits, times=times)
         if spent_s + cost_s > room_s and visits:
             if not tried:
@@ -257,7 +262,7 @@ class Plan:
         is_held = stage.base == HELD
         least_s = self._cost_s(stage.base, visits)
         if is_held:
-            least_s = self.least * _group_s("real", visits)
+            least_s = STARTS * self.start_s + self.least * _group_s("real", visits)
         room_s = self._room_s(stage, visits, times=0 if stage.needed else 1)
         if spent_s + least_s > room_s:
             self.dropped[stage.name] = spent_s + least_s - room_s

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 SHORTEST_S = 0.5
 LEAST_BATCHES = 3
@@ -190,6 +190,33 @@ def is_filling(iterator: Any) -> bool:
     """Return whether workers are still busy with batches that nobody asks for yet."""
     found = ready(iterator)
     return found is not None and found < getattr(iterator, "_tasks_outstanding", 0)
+
+
+class Worked(NamedTuple):
+    """What the workers of an iterator have computed so far."""
+
+    pids: tuple[int, ...]
+    cpu_s: float
+
+    def until(self, later: Worked | None) -> float | None:
+        """Return what the same workers computed until later; None where others took over."""
+        return None if later is None or later.pids != self.pids else later.cpu_s - self.cpu_s
+
+
+def worked(iterator: Any) -> Worked | None:
+    """Return the processor time of an iterator's workers; None without any, or off Linux."""
+    pids = tuple(each.pid for each in getattr(iterator, "_workers", None) or ())
+    if not pids:
+        return None
+    ticks = 0
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            return None
+        ticks += int(fields[11]) + int(fields[12])  # proc(5): utime and stime, the 14th and 15th
+    return Worked(pids, ticks / os.sysconf("SC_CLK_TCK"))
 
 
 def length(loader: Any) -> int | None:

@@ -146,11 +146,22 @@ def measured(rank: RankTaken, *, usable_cpus: float | None = None) -> Measured:
         loader_disk_share=None if files is None else files.disk_share,
         loader_cpu_share=loader.cpu_share,
         workers=facts.workers,
+        workers_cpu_s=None if real is None else workers_cpu_s(rank, real),
         main_cpu_share=min(1.0, max(0.0, main_s / main_of_s)) if main_of_s > 0 else None,
         on_cpu=facts.device == "cpu",
         usable_cpus=usable_cpus,
         tried=tried,
     )
+
+
+def workers_cpu_s(rank: RankTaken, step: Mean) -> float | None:
+    """Return what all workers of the loader compute in a step of the program as it is."""
+    known = [(each.workers_cpu_s, each.spent_s) for each in rank.phases
+             if each.name == "real" and each.workers_cpu_s is not None]  # fmt: skip
+    spent_s = sum(spent_s for _, spent_s in known)
+    if spent_s <= 0:
+        return None
+    return sum(cpu_s or 0.0 for cpu_s, _ in known) / spent_s * step.value
 
 
 def is_outside(facts: RankFacts) -> bool:

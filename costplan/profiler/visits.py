@@ -15,6 +15,7 @@ from costplan.profiler.bursts import WARMUP_SHARE, Phase
 from costplan.profiler.feeding import queue_steps
 from costplan.profiler.fits import too_large
 from costplan.profiler.gauges import Gauges
+from costplan.profiler.limits import LOADER_SHARE
 from costplan.profiler.rounds import Plan, Visit, Wanted, ratios, typical
 from costplan.profiler.stages import HELD
 
@@ -57,6 +58,10 @@ class Visits:
         self.first_s: float | None = None
         """When the program came to its first batch or step."""
         self.group = 0
+        self.before: sweep.Worked | None = None
+        """When the present visit began to count, of a real one with workers."""
+        self.of_loader: list[float] = []
+        """What a loader may have cost, at most: shares of the real visits."""
         self.was_held = False
         """Whether the program was held since the latest visit: queues filled, clocks fell."""
 
@@ -66,12 +71,13 @@ class Visits:
         if self.phase is not None:
             self.phase.gauges.drop()
 
-    def begin(self, stages: Sequence[Stage], *, warmup: int) -> None:
+    def begin(self, stages: Sequence[Stage], *, warmup: int, start_s: float = 0.0) -> None:
         """Make the plan, and note what is known of the process by now.
 
         Args:
             stages: In their order.
             warmup: Optimizer steps of the first visit that are not counted.
+            start_s: Until new workers of the loader give their first batch.
         """
         self.warmup = warmup
         self.notes.facts |= {
@@ -79,7 +85,8 @@ class Visits:
             "device": device.name(), "threads": device.threads(), **device.versions(),
             "gpu_uuid": device.uuid(), "room_bytes": device.room_bytes(),
         }  # fmt: skip
-        self.plan = Plan(stages, budget_s=float(self.settings["budget_s"]), can=self._can)
+        budget_s = float(self.settings["budget_s"])
+        self.plan = Plan(stages, budget_s=budget_s, can=self._can, start_s=start_s)
 
     def boundary(self, called_s: float, iterator: Any) -> float:
         """Change to the next visit where it is time; return when the step begins."""
@@ -92,24 +99,28 @@ class Visits:
             self.phase.group(called_s, disturbed=filling)
             if not self.phase.settling:
                 self.feeds.placed.off()
+                if self.phase.name == "real" and self.phase.groups == 0:
+                    self.before = sweep.worked(iterator)
         is_over = self.ranks.rank == 0 and (self.phase is None or self.phase.is_over(called_s))
         if is_over and not self.ranks.announced:
-            self.close(called_s)
+            self.close(called_s, iterator)
             self.ranks.announce(self.group, self._next())
         change = self.ranks.due(self.group)
         if change is None:
             return called_s
         if self.ranks.rank:
-            self.close(called_s)
+            self.close(called_s, iterator)
         self._enter(self.plan, change, iterator)
         return time.perf_counter()
 
-    def close(self, now_s: float) -> None:
+    def close(self, now_s: float, iterator: Any = None) -> None:
         """Keep the visit that is over."""
         phase = self.phase
         if phase is None:
             return
         self.feeds.placed.off()
+        if phase.name == "real" and self.before is not None:
+            phase.workers_cpu_s = self.before.until(sweep.worked(iterator))
         phase.close(now_s)
         told = phase.told()
         self.notes.phase(told)
@@ -120,6 +131,7 @@ class Visits:
             self.seen.append(visit)
         if phase.name == "real":
             self.real_steps_s += phase.windows_s
+            self.of_loader.append(phase.loader_share(workers=bool(self.notes.facts.get("workers"))))
             self.hungry = sum(phase.ready) < len(phase.ready)
         self.notes.facts |= self.feeds.sizes(self.finder)
 
@@ -185,6 +197,7 @@ class Visits:
             tried, now = self.notes.facts.get("loader", []), self.notes.facts.get("workers", 0)
             costs = ratios(self.seen, "real", "replay")
             pays = bool(costs) and typical(costs).value <= WORTH_SHARE
+            pays = pays and max(self.of_loader, default=1.0) >= LOADER_SHARE
             return pays and self.feeds.take_other(tried, now)
         why: str | None = self.feeds.why_not(name)
         if name == "double" and not why:

@@ -114,6 +114,8 @@ class PhaseTaken(Record):
     """Of the process, all threads."""
     main_s: Number = 0.0
     """Of the main thread on a processor."""
+    workers_cpu_s: Annotated[Number, Field(ge=0)] | None = None
+    """Of the loader's workers in `spent_s`; None where nobody knows, or others took their place."""
     leads_s: tuple[Number, ...] = ()
     """By which the device was behind the host at the end of each step."""
     blocked_s: tuple[Number, ...] = ()

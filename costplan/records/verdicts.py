@@ -72,6 +72,8 @@ class Measured(Record):
     idle_in_loader_share: Share | None = None
     """Of the step: the device idle while the host waits for a batch."""
     workers: Annotated[Whole, Field(ge=0)] | None = None
+    workers_cpu_s: Seconds | None = None
+    """That they compute, all of them together."""
     main_cpu_share: Share | None = None
     """Of the time in which the main thread computes rather than waits."""
     on_cpu: Truth | None = None

@@ -53,7 +53,7 @@ JOBS = (
     ),
     Job(
         "libreyolo", "compute",
-        f"{LIBREYOLO} --data small/data.yaml --imgsz 160 --mosaic 0 --mixup 0",
+        f"{LIBREYOLO} --data small/data.yaml --imgsz 256 --mosaic 0 --mixup 0",
         short="--model yolox-n --no-pretrained --epochs 2",
         long="--model yolox-n --no-pretrained --epochs 300",
         output="runs/day", checkpoint="weights/last.pt",

@@ -72,7 +72,7 @@ def main():
         num_train_epochs=asked.epochs,
         eval_strategy="steps",
         eval_steps=20,
-        save_steps=20,
+        save_steps=10,
         save_total_limit=1,
         use_cpu=True,
     )
