@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.torch, pytest.mark.slow]
 pytest.importorskip("torch")
 
 LOOP = """\
+import os
 import sys
 import time
 
@@ -55,6 +56,8 @@ def train():
             if number % 2:
                 optimizer.step()
                 optimizer.zero_grad()
+        if KIND == "rotate" and epoch == 0:
+            os.remove("yesterday.pt")
         if len(sys.argv) > 2:
             torch.save(net.state_dict(), sys.argv[2])
 
@@ -132,6 +135,15 @@ def test_yesterdays_checkpoint_is_as_it_was(tmp_path: Path) -> None:
     assert (after.st_mtime_ns, after.st_ino) == (before.st_mtime_ns, before.st_ino)
     assert [Path(each).name for each in done.body["redirected"]] == ["last.pt"]
     assert [path.name for path in tmp_path.iterdir()] == ["last.pt"]  # nothing of ours is left
+
+
+def test_a_checkpoint_that_the_program_deletes_stays_and_is_named(tmp_path: Path) -> None:
+    kept = tmp_path / "yesterday.pt"
+    kept.write_bytes(b"yesterday")
+    done = profile(tmp_path, "rotate", budget="8")
+    assert done.code == 0, done.err
+    assert kept.read_bytes() == b"yesterday"
+    assert [Path(each).name for each in done.body["redirected"]] == ["yesterday.pt"]
 
 
 def test_a_program_that_keeps_going_is_only_measured_and_trains_to_its_end(tmp_path: Path) -> None:

@@ -171,7 +171,8 @@ def _ran(
         )
     made = spared.outside(spared.outermost(ran.spared.new), what.folder)
     found = profile_of(
-        ran.ranks, code=ran.code, spent_s=ran.spent_s, redirected=ran.spared.redirected, made=made,
+        ran.ranks, code=ran.code, spent_s=ran.spent_s, redirected=spared.kept(ran.spared),
+        made=made,
         here=Here(measure.cores(), measure.memory(), measure.cpu_model()),
         seen=ran.seen,
     )  # fmt: skip

@@ -47,6 +47,11 @@ def spared(folder: str) -> Spared:
     )
 
 
+def kept(done: Spared) -> tuple[str, ...]:
+    """Return what of the user's is as it was though the run wrote to it, or deleted it."""
+    return tuple(dict.fromkeys((*done.redirected, *outermost(done.deleted))))
+
+
 def outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return the paths that lie in none of the others: what to remove to be rid of all.
 

@@ -157,7 +157,7 @@ class Profile(Record):
     """Of a burst under a tracer, whose step times say nothing."""
     bursts: tuple[Burst, ...]
     redirected: tuple[str, ...] = ()
-    """Files of the user's that the program wrote to, kept as they were."""
+    """Files of the user's that the program wrote to or deleted, kept as they were."""
     made: tuple[str, ...] = ()
     """New files that the program left."""
     notices: tuple[str, ...] = ()
