@@ -35,6 +35,8 @@ STEPS: Final = 40
 """Of each way that a loop is run without costplan, after 10 that are not counted."""
 ROUNDS: Final = 2
 """Of all ways in turn, before the profile and again after it."""
+AGAIN: Final = 2.5
+"""Times the budget of --ci for a loop that is left without a verdict, once: as it is told then."""
 MOST_S: Final = 240.0
 NEAR_ERROR: Final = 0.10
 MEDIAN_ERROR: Final = 0.05
@@ -161,6 +163,9 @@ def tried(case: Case, folder: Path, *, budget_s: float, fixes: bool) -> dict[str
     units = ("--units", str(int(before[0]["units"]))) if before else ()
     began_s = time.perf_counter()
     body = profiled(case, folder, budget_s, *units)
+    if body["verdict"] == "inconclusive" and not fixes:
+        sys.stdout.write(f"again {case.name}: {body['why']}\n")
+        body = profiled(case, folder, AGAIN * budget_s, *units)
     found = row(case, body, time.perf_counter() - began_s)
     if fixes and "error" not in found:
         found |= proved(case, body, [*before, *bare(case, folder, *units)])
