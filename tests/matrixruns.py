@@ -35,7 +35,7 @@ STEPS: Final = 40
 """Of each way that a loop is run without costplan, after 10 that are not counted."""
 ROUNDS: Final = 2
 """Of all ways in turn, before the profile and again after it."""
-AGAIN: Final = 2.5
+AGAIN: Final = 4.0
 """Times the budget of --ci for a loop that is left without a verdict, once: as it is told then."""
 MOST_S: Final = 240.0
 NEAR_ERROR: Final = 0.10
@@ -174,7 +174,8 @@ def tried(case: Case, folder: Path, *, budget_s: float, fixes: bool) -> dict[str
 
 def said(found: dict[str, Any]) -> str:
     """Return one line for a case."""
-    mark = "ok  " if found["verdict"] == found["truth"] else "MISS"
+    right = found["verdict"] == found["truth"]
+    mark, why = ("ok  ", "") if right else ("MISS", f" {found.get('why') or found.get('error')}")
     errors = " ".join(
         f"{each['change']}: {each['error']:+.0%} {each['basis'][0]};"
         for each in found.get("what_if", ())
@@ -182,7 +183,7 @@ def said(found: dict[str, Any]) -> str:
     bursts = " ".join(f"{name} {ms}" for name, ms in found.get("burst_ms", {}).items())
     return (f"{mark} {found['case']}: {found['verdict']}/{found['truth']} {found['confidence']} "
             f"[{bursts}; alone {found.get('alone_ms')}, removed {found.get('removed_ms')}] "
-            f"{errors} {found.get('seconds')} s")  # fmt: skip
+            f"{errors} {found.get('seconds')} s{why}")  # fmt: skip
 
 
 def told(rows: list[dict[str, Any]]) -> list[str]:

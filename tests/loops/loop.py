@@ -37,7 +37,7 @@ VALIDATED = 40
 """Batches between two looks at the model."""
 KEPT_BATCHES = 32
 HIDDEN = 256
-HIDDEN_BF16 = 96
+HIDDEN_BF16 = 24
 """Of the net: a step of some milliseconds, also on a CPU that has no instructions for bfloat16."""
 
 
