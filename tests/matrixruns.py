@@ -35,9 +35,9 @@ STEPS: Final = 40
 """Of each way that a loop is run without costplan, after 10 that are not counted."""
 ROUNDS: Final = 2
 """Of all ways in turn, before the profile and again after it."""
-AGAIN: Final = 4.0
-"""Times the budget of --ci for a loop that is left without a verdict, once: as it is told then."""
-MOST_S: Final = 240.0
+AGAIN_S: Final = 120.0
+"""The default budget, with --ci for a loop that is left without a verdict: as it is told then."""
+MOST_S: Final = 300.0
 NEAR_ERROR: Final = 0.10
 MEDIAN_ERROR: Final = 0.05
 
@@ -165,7 +165,7 @@ def tried(case: Case, folder: Path, *, budget_s: float, fixes: bool) -> dict[str
     body = profiled(case, folder, budget_s, *units)
     if body["verdict"] == "inconclusive" and not fixes:
         sys.stdout.write(f"again {case.name}: {body['why']}\n")
-        body = profiled(case, folder, AGAIN * budget_s, *units)
+        body = profiled(case, folder, AGAIN_S, *units)
     found = row(case, body, time.perf_counter() - began_s)
     if fixes and "error" not in found:
         found |= proved(case, body, [*before, *bare(case, folder, *units)])
