@@ -130,7 +130,7 @@ def test_workers_take_no_more_from_a_step_than_the_time_they_compute() -> None:
     # two workers that give a batch in 0.02 compute 0.04 for it: 15 % cannot be their doing
     exact = {"replay_s": 0.85, "wait_s": 0.05, "half_s": 0.5, "workers": 2, "on_cpu": True}
     assert of(**exact, loader_s=0.02).word == "gpu"
-    assert of(**exact, loader_s=0.03).word == "mixed"
+    assert of(**exact, loader_s=0.05).word == "mixed"
     assert of(**exact).word == "mixed"
 
 
@@ -139,6 +139,18 @@ def test_what_workers_were_seen_to_compute_counts_rather_than_what_they_would_al
     busy = {"workers": 1, "on_cpu": True, "loader_s": 0.06}
     assert of(**unsure, **busy, workers_cpu_s=0.04).word == "gpu"
     assert of(**unsure, **busy, workers_cpu_s=0.06).word == "inconclusive"
+
+
+def test_on_the_cpu_a_loader_saves_no_more_than_its_wait_and_what_its_workers_compute() -> None:
+    # 18 % by the replay; 4 % waited for, and 3 % or 7 % computed: 7 % and 11 % at most
+    busy = {"replay_s": 0.82, "wait_s": 0.04, "half_s": 0.49, "workers": 2}
+    assert of(**busy, workers_cpu_s=0.03, on_cpu=True).word == "gpu"
+    found = of(**busy, workers_cpu_s=0.07, on_cpu=True)
+    (gain,) = [each for each in found.gains if each.of == "dataloader"]
+    assert gain.share == pytest.approx(0.11)
+    # beside another device a kept batch saves its copy too
+    (gain,) = [each for each in of(**busy, workers_cpu_s=0.07).gains if each.of == "dataloader"]
+    assert gain.share == pytest.approx(0.18)
 
 
 def test_few_steps_are_judged_when_that_is_said_with_low_confidence() -> None:

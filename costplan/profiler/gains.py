@@ -20,7 +20,11 @@ def loader_gain(measured: Measured) -> Gain | None:
     tried = tried_share(measured, "dataloader")
     if measured.replay_s is not None:
         replayed = max(1 - measured.replay_s / step_s, tried or 0.0, 0.0)
-        return Gain(of="dataloader", share=replayed, basis="measured")
+        # Where a batch is copied to a device, a kept one also saves what the step waits for that.
+        copies = measured.replay_host_s is not None or not measured.on_cpu
+        most = None if copies else most_of_loader(measured)
+        share = replayed if most is None else min(replayed, most)
+        return Gain(of="dataloader", share=share, basis="measured")
     bound = loader_bound(measured, step_s)
     if tried is not None and tried >= SMALLEST_SHARE:
         return Gain(of="dataloader", share=tried, basis="at least")
