@@ -34,7 +34,8 @@ def test_a_case_is_what_its_name_says() -> None:
         *("--slow", "files", "--times", "6", "--batch-form", "dict", "--gan", "--workers", "2"),
         *("--persistent", "--precision", "bf16", "--data", "lengths", "--epochs", "short"),
     ]
-    assert Case("conv", workers="workers2").flags()[:4] == ["--slow", "conv", "--times", "3"]
+    assert Case("conv", workers="workers2").flags()[:4] == ["--slow", "conv", "--times", "6"]
+    assert Case("conv").flags() == ["--slow", "conv", "--times", "3"]
 
 
 @pytest.mark.parametrize(
