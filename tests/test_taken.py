@@ -331,3 +331,19 @@ def test_what_was_seen_of_the_gpu_stands_in_the_profile_and_in_its_verdict() -> 
     found = profile_of([plain], code=0, spent_s=9.0, seen=Seen((), trace, None))
     assert found.trace == trace
     assert found.verdict.why == "the device is busy 90% of the step"  # 0.3 x 0.3 s of 0.1 s
+
+
+def test_two_comparisons_that_agree_by_chance_are_no_surer_than_their_steps() -> None:
+    # real steps of 80 and 120 ms in turn: mean 100, and every replay half of its neighbours
+    reals = ("real", [0.08, 0.12] * 20)
+    seen = taken(rank(reals, ("replay", [0.05] * 4), reals, ("replay", [0.05] * 4), reals))
+    found, real = seen.step("replay", "real"), seen.real()
+    assert found is not None
+    assert real is not None
+    assert found.value == pytest.approx(0.05)
+    # 8 replayed steps against 120 real ones: the interval of the mean, times sqrt(2 x 120 / 8)
+    assert found.high - found.value == pytest.approx(0.05 * real.half_share * 30**0.5)
+    # three have a spread of their own, here none
+    third = taken(rank(*[reals, ("replay", [0.05] * 4)] * 3, reals)).step("replay", "real")
+    assert third is not None
+    assert third.high == pytest.approx(0.05)

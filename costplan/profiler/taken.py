@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from costplan.profiler.rounds import Visit, ratios, typical
+from costplan.profiler.rounds import LEAST_PAIRS, Visit, ratios, typical
 from costplan.profiler.series import Mean, mean_of
 from costplan.profiler.storage import cold_warm
 from costplan.records.verdicts import Measured, Tried
@@ -55,11 +56,19 @@ class Taken(NamedTuple):
         of = self.real() if base == "real" else self.step(base, "real")
         if not found or of is None or self.batches[name] < LEAST_STEPS:
             return None
-        ratio = typical(found)
-        steps = len(self.steps_s[name])
-        return Mean(
-            ratio.value * of.value, ratio.low * of.value, ratio.high * of.value, steps,
-        )  # fmt: skip
+        ratio, steps = typical(found), len(self.steps_s[name])
+        value, half_s = ratio.value * of.value, (ratio.high - ratio.value) * of.value
+        if len(found) < LEAST_PAIRS:
+            # Two comparisons may agree by chance: steps of the program as it is tell how far the
+            # means of so few of them differ.
+            half_s = max(half_s, self._noise_share(steps) * value)
+        return Mean(value, max(0.0, value - half_s), value + half_s, steps)
+
+    def _noise_share(self, steps: int) -> float:
+        """Return half of the 95 % interval of the ratio of two means of so many steps."""
+        real = self.real()
+        assert real is not None  # what is held against it is not known without
+        return real.half_share * math.sqrt(2 * real.steps / steps)
 
 
 def taken(rank: RankTaken) -> Taken:
